@@ -1,0 +1,115 @@
+"""Arguments and results of the built-in functions, the module ``agents`` of the wire.
+
+Queries can be subscribed to and called; the rest can be called.  ``BUILT_INS`` is the
+whole list: what is not in it does not exist for a client (ACC-05).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field, StringConstraints, TypeAdapter
+
+from app.protocol.rows import Message
+from app.protocol.wire import Inbound, Outbound, ThreadKey, WireId, absent
+
+PAGE_LIMIT = 50
+PAGE_LIMIT_MAX = 200
+
+
+class AgentMessagesArgs(Inbound):
+    """The newest messages of a thread; with ``before``, the page that ends below that seq."""
+
+    key: ThreadKey
+    limit: int = Field(default=PAGE_LIMIT, ge=1, le=PAGE_LIMIT_MAX)
+    before: int | None = absent(ge=1, description="for calls: a subscription has no pages")
+    stream: bool = Field(default=True, description="whether token frames come")
+
+
+class AgentThreadArgs(Inbound):
+    """The thread itself."""
+
+    key: ThreadKey
+
+
+class AgentRunArgs(Inbound):
+    """Starts a run on a new thread (no ``key``) or the next one of an old thread."""
+
+    agent: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    key: ThreadKey | None = absent()
+    input: str
+    title: str | None = absent()
+    mode: str | None = absent()
+    model: str | None = absent()
+    output_schema: dict[str, Any] | None = absent()
+    goal: str | None = absent()
+    attachments: tuple[dict[str, Any], ...] | None = absent()
+
+
+class AgentRunResult(Outbound):
+    """The run that was started, and the key of its thread."""
+
+    id: str
+    key: str
+
+
+class AgentCancelArgs(Inbound):
+    """Cancels the run that the caller means; without one, the live run."""
+
+    key: ThreadKey
+    run_id: WireId | None = absent()
+
+
+class AgentCancelResult(Outbound):
+    """Whether this call ended a run: a finished or another run is left alone."""
+
+    cancelled: bool
+
+
+ApprovalDecision: TypeAlias = Literal["approved", "denied"]
+
+
+class AgentResolveApprovalArgs(Inbound):
+    """Decides the tool call that waits; a decided one answers CONFLICT."""
+
+    key: ThreadKey
+    tool_call_id: WireId
+    decision: ApprovalDecision
+    reason: Annotated[str, StringConstraints(max_length=2000)] | None = absent()
+    edited_input: dict[str, Any] | None = absent()
+
+
+class AgentResolveApprovalResult(Outbound):
+    """The approval and the decision that now stands."""
+
+    approval_id: str
+    decision: ApprovalDecision
+
+
+agent_messages_args: TypeAdapter[AgentMessagesArgs] = TypeAdapter(AgentMessagesArgs)
+agent_thread_args: TypeAdapter[AgentThreadArgs] = TypeAdapter(AgentThreadArgs)
+agent_run_args: TypeAdapter[AgentRunArgs] = TypeAdapter(AgentRunArgs)
+agent_cancel_args: TypeAdapter[AgentCancelArgs] = TypeAdapter(AgentCancelArgs)
+agent_resolve_approval_args: TypeAdapter[AgentResolveApprovalArgs] = TypeAdapter(
+    AgentResolveApprovalArgs
+)
+messages_page: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+
+AGENT_MESSAGES: Final = "agents:agentMessages"
+AGENT_THREAD: Final = "agents:agentThread"
+AGENT_RUN: Final = "agents:agentRun"
+AGENT_CANCEL: Final = "agents:agentCancel"
+AGENT_RESOLVE_APPROVAL: Final = "agents:agentResolveApproval"
+
+BuiltInKind: TypeAlias = Literal["list", "value", "call"]
+
+BUILT_INS: Final[Mapping[str, BuiltInKind]] = MappingProxyType(
+    {
+        AGENT_MESSAGES: "list",
+        AGENT_THREAD: "value",
+        AGENT_RUN: "call",
+        AGENT_CANCEL: "call",
+        AGENT_RESOLVE_APPROVAL: "call",
+    }
+)
+"""``list``: snapshot, then deltas.  ``value``: a new snapshot when it changes."""

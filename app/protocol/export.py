@@ -1,0 +1,129 @@
+"""Write the SDK's types from the models: ``python -m app.protocol.export [--check]``.
+
+One definition, two languages.  With ``--check`` nothing is written and a stale file
+ends in exit status 1, which is how CI keeps both sides equal.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, get_args
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app.protocol import calls, client, errors, rows, server
+from app.protocol.typescript import interface, union
+
+TARGET: Final = Path(__file__).parents[2] / "frontend-sdk" / "src" / "core" / "protocol.gen.ts"
+
+_HEADER = """\
+// Generated from app/protocol by `python -m app.protocol.export`. Do not edit.
+
+"""
+
+_SENT_BY_CLIENT: Final[tuple[type[BaseModel], ...]] = (
+    client.Hello,
+    client.Auth,
+    client.Subscribe,
+    client.Unsubscribe,
+    client.Call,
+    client.Ping,
+    calls.AgentMessagesArgs,
+    calls.AgentThreadArgs,
+    calls.AgentRunArgs,
+    calls.AgentCancelArgs,
+    calls.AgentResolveApprovalArgs,
+)
+_SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
+    server.Welcome,
+    server.Snapshot,
+    server.Delta,
+    server.Token,
+    server.Result,
+    server.ErrorFrame,
+    server.Pong,
+    server.Goodbye,
+    rows.Message,
+    rows.ThreadView,
+    calls.AgentRunResult,
+    calls.AgentCancelResult,
+    calls.AgentResolveApprovalResult,
+)
+_WORDS: Final[Mapping[str, object]] = {
+    "ErrorCode": errors.ErrorCode,
+    "TokenKind": server.TokenKind,
+    "MessageRole": rows.MessageRole,
+    "MessageStatus": rows.MessageStatus,
+    "ThreadStatus": rows.ThreadStatus,
+    "RunStatus": rows.RunStatus,
+    "ApprovalDecision": calls.ApprovalDecision,
+}
+_UNIONS: Final[Mapping[str, object]] = {
+    "Part": rows.Part,
+    "RowOp": server.RowOp,
+    "ClientFrame": client.ClientFrame,
+    "ServerFrame": server.ServerFrame,
+}
+_CONSTANTS: Final[dict[str, str | int]] = {
+    "PROTOCOL_VERSION": client.PROTOCOL_VERSION,
+    "SUBPROTOCOL": client.SUBPROTOCOL,
+    "PAGE_LIMIT": calls.PAGE_LIMIT,
+    "AGENT_MESSAGES": calls.AGENT_MESSAGES,
+    "AGENT_THREAD": calls.AGENT_THREAD,
+    "AGENT_RUN": calls.AGENT_RUN,
+    "AGENT_CANCEL": calls.AGENT_CANCEL,
+    "AGENT_RESOLVE_APPROVAL": calls.AGENT_RESOLVE_APPROVAL,
+    "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
+    "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,
+}
+
+
+def render() -> str:
+    """Return the whole of ``protocol.gen.ts``."""
+    _, schema = models_json_schema(
+        [
+            *((model, "validation") for model in _SENT_BY_CLIENT),
+            *((model, "serialization") for model in _SENT_BY_SERVER),
+        ]
+    )
+    words = {name: [json.dumps(word) for word in get_args(_WORDS[name])] for name in _WORDS}
+    unions = {name: _members(tagged) for name, tagged in _UNIONS.items()}
+    named = {tuple(members): name for name, members in (words | unions).items()}
+    constants = "".join(
+        f"export const {name} = {json.dumps(value)};\n" for name, value in _CONSTANTS.items()
+    )
+    blocks = [
+        constants,
+        *(union(name, members) for name, members in words.items()),
+        *(interface(name, body, named) for name, body in schema["$defs"].items()),
+        *(union(name, members) for name, members in unions.items()),
+    ]
+    return _HEADER + "\n".join(blocks)
+
+
+def _members(tagged: object) -> list[str]:
+    options, *_ = get_args(tagged)
+    return [option.__name__ for option in get_args(options)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the file, or with ``--check`` say whether it is stale.  Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m app.protocol.export", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when stale")
+    check = parser.parse_args(arguments).check
+    text = render()
+    if check:
+        fresh = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+        if not fresh:
+            sys.stderr.write(f"{TARGET.name} is stale: run python -m app.protocol.export\n")
+        return 0 if fresh else 1
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

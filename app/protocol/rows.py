@@ -1,0 +1,161 @@
+"""The rows that queries answer with: a thread's messages and the thread itself.
+
+Nothing here is private to the server: provider data (signatures, raw requests)
+has no field to travel in.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from app.protocol.wire import Outbound, absent
+
+
+class TextPart(Outbound):
+    """What was said."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ThinkingPart(Outbound):
+    """What the model thought before it spoke, where the provider shows it."""
+
+    type: Literal["thinking"] = "thinking"
+    text: str
+
+
+class ToolCallPart(Outbound):
+    """A call the model asked for.  Its result is a message of its own."""
+
+    type: Literal["tool_call"] = "tool_call"
+    tool_call_id: str
+    name: str
+    input: Any
+
+
+class ToolResultPart(Outbound):
+    """What a tool answered.  In an ``open`` message there is no ``output`` yet."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_call_id: str
+    name: str
+    output: Any = absent(description="left out while the call is open, and for null")
+    is_error: bool = False
+
+
+class FilePart(Outbound):
+    """A file by address; the bytes are never on the socket."""
+
+    type: Literal["file"] = "file"
+    media_type: str
+    url: str
+    name: str | None = absent()
+
+
+class DataPart(Outbound):
+    """A value of the application's own, under the application's own name."""
+
+    type: Literal["data"] = "data"
+    name: str
+    value: Any
+
+
+Part: TypeAlias = Annotated[
+    TextPart | ThinkingPart | ToolCallPart | ToolResultPart | FilePart | DataPart,
+    Field(discriminator="type"),
+]
+part: TypeAdapter[Part] = TypeAdapter(Part)
+
+MessageRole: TypeAlias = Literal["user", "assistant", "tool", "system"]
+MessageStatus: TypeAlias = Literal["open", "complete", "interrupted", "failed"]
+ThreadStatus: TypeAlias = Literal[
+    "queued", "running", "awaiting_input", "completed", "failed", "cancelled"
+]
+RunStatus: TypeAlias = Literal[
+    "pending",
+    "queued",
+    "running",
+    "awaiting_input",
+    "waiting",
+    "completed",
+    "failed",
+    "cancelled",
+]
+
+
+class UsageView(Outbound):
+    """Tokens and requests spent, summed over a message, a run or a thread."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Message(Outbound):
+    """One entry of a thread, ordered by ``seq``.
+
+    ``turn`` is on assistant and tool rows.  ``dedupe`` is on the user's message of a
+    run that a call with this key started: the sender finds its own bubble by it.
+    """
+
+    id: str
+    seq: int = Field(ge=1)
+    run_id: str
+    turn: int | None = absent(ge=0)
+    dedupe: str | None = absent()
+    role: MessageRole
+    text: str = Field(description="the plain text of the parts")
+    parts: tuple[Part, ...]
+    status: MessageStatus
+    author: str | None = absent()
+    model: str | None = absent()
+    usage: UsageView | None = absent()
+    created_at: datetime
+
+
+message: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+class PendingApproval(Outbound):
+    """A tool call that waits for a person."""
+
+    id: str
+    tool_call_id: str
+    name: str
+    input: Any
+    requested_at: datetime
+
+
+class RunError(Outbound):
+    """Why the last run failed.  ``code`` is for programs, ``message`` for people."""
+
+    code: str
+    message: str
+
+
+class ThreadView(Outbound):
+    """What ``agents:agentThread`` answers; ``null`` for a missing thread.
+
+    The run is the live one, else the newest; its own status knows more words than the thread's.
+    """
+
+    key: str
+    agent: str
+    owner: str | None = absent()
+    title: str | None
+    status: ThreadStatus
+    usage: UsageView
+    run_id: str | None
+    run_status: RunStatus | None = absent()
+    error: RunError | None
+    stopped: str | None = absent(description="why the last run ended early, as max_turns")
+    pending_approvals: tuple[PendingApproval, ...]
+    created_at: datetime
+    updated_at: datetime
+
+
+thread_view: TypeAdapter[ThreadView | None] = TypeAdapter(ThreadView | None)

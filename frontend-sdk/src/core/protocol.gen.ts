@@ -1,0 +1,377 @@
+// Generated from app/protocol by `python -m app.protocol.export`. Do not edit.
+
+export const PROTOCOL_VERSION = 1;
+export const SUBPROTOCOL = "ropewalk.v1";
+export const PAGE_LIMIT = 50;
+export const AGENT_MESSAGES = "agents:agentMessages";
+export const AGENT_THREAD = "agents:agentThread";
+export const AGENT_RUN = "agents:agentRun";
+export const AGENT_CANCEL = "agents:agentCancel";
+export const AGENT_RESOLVE_APPROVAL = "agents:agentResolveApproval";
+export const CLOSE_PROTOCOL = 4400;
+export const CLOSE_UNAUTHENTICATED = 4401;
+
+export type ErrorCode =
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "CONFLICT"
+  | "INVALID_ARGUMENT"
+  | "RATE_LIMITED"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNAVAILABLE"
+  | "INTERNAL";
+
+export type TokenKind = "text" | "thinking" | "tool_args";
+
+export type MessageRole = "user" | "assistant" | "tool" | "system";
+
+export type MessageStatus = "open" | "complete" | "interrupted" | "failed";
+
+export type ThreadStatus =
+  | "queued"
+  | "running"
+  | "awaiting_input"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+export type RunStatus =
+  | "pending"
+  | "queued"
+  | "running"
+  | "awaiting_input"
+  | "waiting"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+export type ApprovalDecision = "approved" | "denied";
+
+/** Cancels the run that the caller means; without one, the live run. */
+export interface AgentCancelArgs {
+  readonly key: string;
+  readonly runId?: string;
+}
+
+/** Whether this call ended a run: a finished or another run is left alone. */
+export interface AgentCancelResult {
+  readonly cancelled: boolean;
+}
+
+/** The newest messages of a thread; with `before`, the page that ends below that seq. */
+export interface AgentMessagesArgs {
+  readonly key: string;
+  readonly limit?: number;
+  /** for calls: a subscription has no pages */
+  readonly before?: number;
+  /** whether token frames come */
+  readonly stream?: boolean;
+}
+
+/** Decides the tool call that waits; a decided one answers CONFLICT. */
+export interface AgentResolveApprovalArgs {
+  readonly key: string;
+  readonly toolCallId: string;
+  readonly decision: ApprovalDecision;
+  readonly reason?: string;
+  readonly editedInput?: Readonly<Record<string, unknown>>;
+}
+
+/** The approval and the decision that now stands. */
+export interface AgentResolveApprovalResult {
+  readonly approvalId: string;
+  readonly decision: ApprovalDecision;
+}
+
+/** Starts a run on a new thread (no `key`) or the next one of an old thread. */
+export interface AgentRunArgs {
+  readonly agent: string;
+  readonly key?: string;
+  readonly input: string;
+  readonly title?: string;
+  readonly mode?: string;
+  readonly model?: string;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  readonly goal?: string;
+  readonly attachments?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The run that was started, and the key of its thread. */
+export interface AgentRunResult {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** The thread itself. */
+export interface AgentThreadArgs {
+  readonly key: string;
+}
+
+/** Refreshes the identity of a live socket; its subscriptions are checked again. */
+export interface Auth {
+  readonly type: "auth";
+  readonly token: string;
+}
+
+/** Calls a function; `result` or `error` with the same id answers. */
+export interface Call {
+  readonly type: "call";
+  readonly id: string;
+  readonly fn: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** a call repeated under this key takes effect once */
+  readonly dedupe?: string;
+}
+
+/** A value of the application's own, under the application's own name. */
+export interface DataPart {
+  readonly type: "data";
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/**
+ * Changed rows of one list query, from one cursor to the next.
+ *
+ * Applies if `from <= mine < cursor`, is ignored if `cursor <= mine`; a client
+ * behind `from` has missed something and resubscribes with its own cursor.
+ */
+export interface Delta {
+  readonly type: "delta";
+  readonly id: string;
+  readonly from: string;
+  readonly cursor: string;
+  readonly ops: readonly RowOp[];
+}
+
+/**
+ * What went wrong with a call, a subscription (by `id`) or the socket (without).
+ *
+ * Not called `Error`, which is a word of JavaScript's own.
+ */
+export interface ErrorFrame {
+  readonly type: "error";
+  readonly id?: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** A file by address; the bytes are never on the socket. */
+export interface FilePart {
+  readonly type: "file";
+  readonly mediaType: string;
+  readonly url: string;
+  readonly name?: string;
+}
+
+/** The server drains and will close: reconnect elsewhere. */
+export interface Goodbye {
+  readonly type: "goodbye";
+  readonly reason: string;
+  /** seconds; the client adds its own jitter */
+  readonly retryAfter?: number;
+}
+
+/** The first frame.  `protocol` is judged by the gateway, which closes on another. */
+export interface Hello {
+  readonly type: "hello";
+  readonly protocol: number;
+  /** a bearer token; without one the socket is anonymous */
+  readonly token?: string;
+}
+
+/** Who the socket speaks for, as the token says. */
+export interface IdentityView {
+  readonly userId: string;
+  readonly roles: readonly string[];
+}
+
+/**
+ * One entry of a thread, ordered by `seq`.
+ *
+ * `turn` is on assistant and tool rows.  `dedupe` is on the user's message of a
+ * run that a call with this key started: the sender finds its own bubble by it.
+ */
+export interface Message {
+  readonly id: string;
+  readonly seq: number;
+  readonly runId: string;
+  readonly turn?: number;
+  readonly dedupe?: string;
+  readonly role: MessageRole;
+  /** the plain text of the parts */
+  readonly text: string;
+  readonly parts: readonly Part[];
+  readonly status: MessageStatus;
+  readonly author?: string;
+  readonly model?: string;
+  readonly usage?: UsageView;
+  readonly createdAt: string;
+}
+
+/** A tool call that waits for a person. */
+export interface PendingApproval {
+  readonly id: string;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly requestedAt: string;
+}
+
+/** Asks for a `pong`. */
+export interface Ping {
+  readonly type: "ping";
+}
+
+/** Answers a `ping`. */
+export interface Pong {
+  readonly type: "pong";
+}
+
+/** A row that is gone. */
+export interface Remove {
+  readonly op: "remove";
+  readonly id: string;
+}
+
+/** The value of a call. */
+export interface Result {
+  readonly type: "result";
+  readonly id: string;
+  readonly value: unknown;
+}
+
+/** Why the last run failed.  `code` is for programs, `message` for people. */
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The whole value of a subscription; it replaces what the client had. */
+export interface Snapshot {
+  readonly type: "snapshot";
+  readonly id: string;
+  readonly cursor: string;
+  readonly value: unknown;
+}
+
+/** Asks for a query's value now and for every change of it. */
+export interface Subscribe {
+  readonly type: "subscribe";
+  /** named by the client; in use once per socket */
+  readonly id: string;
+  readonly query: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** what the client has; only later changes are sent */
+  readonly cursor?: string;
+}
+
+/** What was said. */
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** What the model thought before it spoke, where the provider shows it. */
+export interface ThinkingPart {
+  readonly type: "thinking";
+  readonly text: string;
+}
+
+/**
+ * What `agents:agentThread` answers; `null` for a missing thread.
+ *
+ * The run is the live one, else the newest; its own status knows more words than the thread's.
+ */
+export interface ThreadView {
+  readonly key: string;
+  readonly agent: string;
+  readonly owner?: string;
+  readonly title: string | null;
+  readonly status: ThreadStatus;
+  readonly usage: UsageView;
+  readonly runId: string | null;
+  readonly runStatus?: RunStatus;
+  readonly error: RunError | null;
+  /** why the last run ended early, as max_turns */
+  readonly stopped?: string;
+  readonly pendingApprovals: readonly PendingApproval[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/**
+ * A piece of what the model is saying, at its place in UTF-16 code units.
+ *
+ * `offset` 0 replaces the part.  A higher `attempt` replaces everything of the
+ * turn, a lower one is dropped.
+ */
+export interface Token {
+  readonly type: "token";
+  readonly id: string;
+  readonly run: string;
+  readonly turn: number;
+  readonly part: number;
+  readonly kind: TokenKind;
+  readonly offset: number;
+  readonly text: string;
+  readonly attempt: number;
+}
+
+/** A call the model asked for.  Its result is a message of its own. */
+export interface ToolCallPart {
+  readonly type: "tool_call";
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a tool answered.  In an `open` message there is no `output` yet. */
+export interface ToolResultPart {
+  readonly type: "tool_result";
+  readonly toolCallId: string;
+  readonly name: string;
+  /** left out while the call is open, and for null */
+  readonly output?: unknown;
+  readonly isError: boolean;
+}
+
+/** Ends a subscription.  One that does not exist is no error. */
+export interface Unsubscribe {
+  readonly type: "unsubscribe";
+  readonly id: string;
+}
+
+/** A row that is new, or that replaces the one with its `id`. */
+export interface Upsert {
+  readonly op: "upsert";
+  readonly row: unknown;
+}
+
+/** Tokens and requests spent, summed over a message, a run or a thread. */
+export interface UsageView {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+/** Answers an accepted `hello`, and each accepted `auth`. */
+export interface Welcome {
+  readonly type: "welcome";
+  readonly session: string;
+  readonly identity: IdentityView | null;
+  /** seconds; the client pings when it has heard nothing for that long */
+  readonly heartbeat: number;
+}
+
+export type Part = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | FilePart | DataPart;
+
+export type RowOp = Upsert | Remove;
+
+export type ClientFrame = Hello | Auth | Subscribe | Unsubscribe | Call | Ping;
+
+export type ServerFrame = Welcome | Snapshot | Delta | Token | Result | ErrorFrame | Pong | Goodbye;
