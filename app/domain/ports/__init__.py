@@ -1,0 +1,45 @@
+"""What the middle rings need from the world, as protocols.
+
+Redis and Postgres implement them in ``app.journal``, ``app.store``,
+``app.fanout`` and ``app.queue``; plain dictionaries do in ``app.testing``.  Both
+pass one contract suite (``tests/contract``), so a fake cannot drift.
+"""
+
+from app.domain.ports.journal import Journal, JournalFenceLost, OpenedJournal, Salvage
+from app.domain.ports.nudges import Aborts, Announce, Clock, Doorbell, Ids
+from app.domain.ports.runs import (
+    ClaimedRun,
+    OpenTurn,
+    Recorded,
+    RunStore,
+    StartedRun,
+    StartRun,
+    Verdict,
+)
+from app.domain.ports.threads import ThreadReader, ThreadSnapshot
+from app.domain.ports.tokens import ShownText, TokenSink, TokenSource, TokenStream
+
+__all__ = [
+    "Aborts",
+    "Announce",
+    "ClaimedRun",
+    "Clock",
+    "Doorbell",
+    "Ids",
+    "Journal",
+    "JournalFenceLost",
+    "OpenTurn",
+    "OpenedJournal",
+    "Recorded",
+    "RunStore",
+    "Salvage",
+    "ShownText",
+    "StartRun",
+    "StartedRun",
+    "ThreadReader",
+    "ThreadSnapshot",
+    "TokenSink",
+    "TokenSource",
+    "TokenStream",
+    "Verdict",
+]

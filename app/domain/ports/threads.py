@@ -1,0 +1,76 @@
+"""The read side: what feeds, HTTP and functions show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.approval import Approval
+from app.domain.message import Message
+from app.domain.run import Run, RunStatus
+from app.domain.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSnapshot:
+    """A thread and messages of it, as of one version (``thread.version``).
+
+    ``live_status`` is the status of the live run, ``stopped`` how the newest run ended.
+    ``complete`` is false when more rows changed than were asked for.
+    """
+
+    thread: Thread
+    messages: Sequence[Message]
+    approvals: Sequence[Approval]
+    live_status: RunStatus | None = None
+    stopped: str | None = None
+    complete: bool = True
+
+
+class ThreadReader(Protocol):
+    """Reads threads.  Never locks."""
+
+    async def find(self, key: str) -> Thread | None:
+        """Return the thread with this key."""
+        ...
+
+    async def run(self, run_id: str) -> Run | None:
+        """Return one run."""
+        ...
+
+    async def page(self, thread_id: str, before: int | None, limit: int) -> list[Message]:
+        """Return the newest ``limit`` messages with ``seq`` below ``before``, oldest first."""
+        ...
+
+    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
+        """Return up to ``limit`` messages whose version is above ``after``, by ``seq``."""
+        ...
+
+    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
+        """Return thread, newest messages and pending approvals, read in one snapshot."""
+        ...
+
+    async def delta(self, thread_id: str, after: int, limit: int) -> ThreadSnapshot | None:
+        """Return the thread, the messages changed after that version and pending approvals."""
+        ...
+
+    async def pending_approvals(self, thread_id: str) -> list[Approval]:
+        """Return the thread's undecided approvals, oldest first."""
+        ...
+
+    async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return the current version of each of these threads, in one query."""
+        ...
+
+    async def sessions(
+        self, agent: str, owner: str | None, *, everybody: bool, before: str | None, limit: int
+    ) -> list[Thread]:
+        """Return threads of an agent, newest activity first.
+
+        ``everybody`` (admins) ignores ``owner``; otherwise only the owner's own ones are listed.
+        ``before`` is the id of the last thread of the page before.
+        """
+        ...
+
+    async def timeline(self) -> str:
+        """Return ``system_identifier-timeline_id`` of the database."""
+        ...

@@ -1,0 +1,98 @@
+"""Rows as the wire shows them: the one place where a stored row becomes JSON.
+
+Provider-private data (``Message.model``) has no way out of here.  The shapes
+are declared in ``app.protocol.rows``; a test holds the two together.
+"""
+
+from datetime import datetime
+
+from app.domain.approval import Approval
+from app.domain.message import Message, Role, plain_text
+from app.domain.ports import ThreadSnapshot
+from app.domain.run import Run
+from app.domain.storable import Json
+from app.domain.thread import Thread
+
+
+def message_view(message: Message) -> dict[str, Json]:
+    """Return a message as clients get it."""
+    view: dict[str, Json] = {
+        "id": message.id,
+        "seq": message.seq,
+        "runId": message.run_id,
+        "role": message.role.value,
+        "status": message.status.value,
+        "text": plain_text(message.parts),
+        "parts": list(message.parts),
+        "createdAt": _time(message.created_at),
+    }
+    if message.turn is not None and message.role in {Role.ASSISTANT, Role.TOOL}:
+        view["turn"] = message.turn
+    optional: dict[str, Json] = {
+        "dedupe": message.dedupe,
+        "author": message.author,
+        "model": message.model_name,
+        "usage": message.usage,
+    }
+    view.update({name: value for name, value in optional.items() if value is not None})
+    return view
+
+
+def approval_view(approval: Approval) -> dict[str, Json]:
+    """Return a pending approval as clients get it."""
+    return {
+        "id": approval.id,
+        "toolCallId": approval.tool_call_id,
+        "name": approval.name,
+        "input": approval.input,
+        "requestedAt": _time(approval.requested_at),
+    }
+
+
+def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
+    """Return a thread as ``agents:agentThread`` shows it.
+
+    ``runId`` is the unfinished run; null when the thread is free.
+    """
+    thread = snapshot.thread
+    return {
+        **thread_summary(thread),
+        "runId": thread.live_run,
+        "runStatus": snapshot.live_status.value if snapshot.live_status else None,
+        "stopped": snapshot.stopped,
+        "pendingApprovals": [approval_view(approval) for approval in snapshot.approvals],
+    }
+
+
+def thread_summary(thread: Thread) -> dict[str, Json]:
+    """Return what a list of threads shows of one."""
+    return {
+        "key": thread.key,
+        "agent": thread.agent,
+        "owner": thread.owner,
+        "title": thread.title,
+        "status": thread.status.value,
+        "usage": thread.usage.to_json(),
+        "error": thread.error.to_json() if thread.error else None,
+        "createdAt": _time(thread.created_at),
+        "updatedAt": _time(thread.updated_at),
+    }
+
+
+def run_view(run: Run) -> dict[str, Json]:
+    """Return a run as ``GET /runs/{id}`` and ``status`` show it."""
+    return {
+        "id": run.id,
+        "agent": run.agent,
+        "status": run.status.value,
+        "turn": run.turn,
+        "usage": run.usage.to_json(),
+        "stopped": run.stopped,
+        "error": run.error.to_json() if run.error else None,
+        "createdAt": _time(run.created_at),
+        "finishedAt": _time(run.finished_at),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="milliseconds") if moment else None
