@@ -103,21 +103,24 @@ def parse_client_frame(raw: str | bytes) -> ClientFrame:
             the content, tokens least of all.
     """
     try:
-        return client_frame.validate_json(raw)
+        frame: object = from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        raise MalformedFrame(f"not JSON: {error}", id=None) from None
+    try:
+        return client_frame.validate_python(frame, strict=True)
     except ValidationError as error:
-        raise MalformedFrame(_sentence(error), id=_id_of(raw)) from None
+        raise MalformedFrame(_sentence(error), id=_id_of(frame)) from None
 
 
 def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] in {"union_tag_not_found", "union_tag_invalid"}:
+        return "type: must be one of hello, auth, subscribe, unsubscribe, call, ping"
+    # The first place is the union's tag; what the client called the field follows it.
+    where = ".".join(str(part) for part in first["loc"][1:])
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
-def _id_of(raw: str | bytes) -> str | None:
-    try:
-        frame = from_json(raw)
-    except ValueError:
-        return None
+def _id_of(frame: object) -> str | None:
     found = frame.get("id") if isinstance(frame, dict) else None
     return found if isinstance(found, str) and 0 < len(found) <= MAX_ID else None
