@@ -1,0 +1,118 @@
+"""Everything that the environment may say, in one place.
+
+Only ``app.main`` reads this module (import-linter holds it); the rest of the code is handed values.
+Secrets come from the environment alone and never appear in a ``repr``.  Each setting is documented by
+its description, and ``docs/deployment.md`` names them all
+(``tests/architecture/test_settings_documented.py``).
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """The settings of one process.  The name of a variable is its field's name in upper case."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
+    )
+
+    database_url: str = Field(
+        "",
+        repr=False,
+        description="Postgres, as `postgresql://USER:PASSWORD@HOST:PORT/NAME`. May name several "
+        "hosts with `target_session_attrs=read-write`. Must reach the server directly, not through "
+        "a transaction-pooling proxy. Empty: `ropewalk dev` starts its own.",
+    )
+    redis_url: str = Field(
+        "",
+        repr=False,
+        description="Redis, as `redis://:PASSWORD@HOST:PORT/0`, run with `maxmemory-policy "
+        "noeviction`. Empty: `ropewalk dev` starts its own.",
+    )
+    redis_namespace: str = Field(
+        "rw",
+        pattern=r"^[A-Za-z0-9_-]{1,64}$",
+        description="Prefix of every Redis key and channel: deployments can share a server.",
+    )
+    host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port that the gateway listens on.")
+
+    jwt_secret: SecretStr | None = Field(
+        None, description="Shared secret (HS256) that tokens are signed with; at least 32 bytes."
+    )
+    jwt_public_key: str | None = Field(
+        None, description="Public key (PEM) that tokens are checked against, instead of a secret."
+    )
+    jwks_url: str | None = Field(
+        None, description="Where an identity provider publishes its keys, instead of a secret."
+    )
+    jwt_issuer: str | None = Field(None, description="Required `iss` of a token, if set.")
+    jwt_audience: str | None = Field(None, description="Required `aud` of a token, if set.")
+    jwt_leeway: float = Field(
+        10, ge=0, description="Seconds by which clocks may differ when a token's times are checked."
+    )
+    jwt_roles_claim: str = Field(
+        "roles", description="Claim that lists a user's roles; `a.b` reaches into an object."
+    )
+
+    ropewalk_model: str = Field(
+        "demo:",
+        description="Model of the shipped agents, as `provider:model`. `demo:` is the "
+        "built-in scripted one.",
+    )
+    stream_tokens: bool = Field(
+        default=True, description="`off` makes every model request a plain, unstreamed one."
+    )
+    agents: Path = Field(
+        Path("agents"),
+        description="Folder of agents and functions to load, as the package `agents`.",
+    )
+
+    worker_slots: int = Field(
+        200, ge=1, le=10_000, description="Runs that one worker process drives at once."
+    )
+    max_attempts: int = Field(
+        5,
+        ge=1,
+        le=100,
+        description="Takeovers of one run from workers that died, without a finished step between "
+        "them, before the run fails.",
+    )
+    drain_s: float = Field(
+        10,
+        ge=0,
+        description="Seconds that a tool in flight gets to finish when a worker is told to stop.",
+    )
+    loop_stuck_s: float = Field(
+        300,
+        gt=0,
+        description="Seconds after which a worker whose event loop stands still is killed.",
+    )
+
+    log_format: Literal["text", "json"] = Field(
+        "text", description="`text` for people, `json` for log collectors."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="The least level that is logged."
+    )
+    dev: bool = Field(
+        default=False,
+        validation_alias="ROPEWALK_DEV",
+        description="Set by `ropewalk dev`: the gateway serves the demo chat at `/` and mints "
+        "it a token.",
+    )
+
+    @property
+    def drain(self) -> timedelta:
+        """How long a tool in flight gets to finish when its worker is told to stop."""
+        return timedelta(seconds=self.drain_s)
+
+    @property
+    def loop_stuck(self) -> timedelta:
+        """How long an event loop may stand still before its worker is killed."""
+        return timedelta(seconds=self.loop_stuck_s)

@@ -1,0 +1,26 @@
+"""A forbidden contract that may name packages which do not exist yet.
+
+The contracts in pyproject.toml list every package that STYLE.md gives a place, so that a package added later is
+bound from its first line; import-linter's own contract refuses names that it cannot find.
+"""
+
+from grimp import ImportGraph
+from importlinter import ContractCheck
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.domain.imports import ModuleExpression
+
+
+class ForbiddenWherePresent(ForbiddenContract):  # type: ignore[misc]  # import-linter's bases are untyped
+    """Forbid the imports among those of the named packages that exist."""
+
+    type_name = "forbidden_where_present"
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001  # the library's signature
+        """Drop what is absent, then check as import-linter does."""
+        self.source_modules = _present(graph, self.source_modules)
+        self.forbidden_modules = _present(graph, self.forbidden_modules)
+        return super().check(graph, verbose)
+
+
+def _present(graph: ImportGraph, modules: set[ModuleExpression]) -> set[ModuleExpression]:
+    return {each for each in modules if each.expression in graph.modules}
