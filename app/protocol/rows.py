@@ -36,13 +36,13 @@ class ToolCallPart(Outbound):
 
 
 class ToolResultPart(Outbound):
-    """What a tool answered.  In an ``open`` message there is no ``output`` yet."""
+    """What a tool answered.  An ``open`` message has neither ``output`` nor ``isError`` yet."""
 
     type: Literal["tool_result"] = "tool_result"
     tool_call_id: str
     name: str
     output: Any = absent(description="left out while the call is open, and for null")
-    is_error: bool = False
+    is_error: bool | None = absent(description="left out while the call is open")
 
 
 class FilePart(Outbound):

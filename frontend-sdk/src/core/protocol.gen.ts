@@ -328,14 +328,15 @@ export interface ToolCallPart {
   readonly input: unknown;
 }
 
-/** What a tool answered.  In an `open` message there is no `output` yet. */
+/** What a tool answered.  An `open` message has neither `output` nor `isError` yet. */
 export interface ToolResultPart {
   readonly type: "tool_result";
   readonly toolCallId: string;
   readonly name: string;
   /** left out while the call is open, and for null */
   readonly output?: unknown;
-  readonly isError: boolean;
+  /** left out while the call is open */
+  readonly isError?: boolean;
 }
 
 /** Ends a subscription.  One that does not exist is no error. */
