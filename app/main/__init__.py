@@ -1,0 +1,1 @@
+"""The composition root and the command line: settings are read and adapters built here alone."""
