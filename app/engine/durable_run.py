@@ -1,0 +1,272 @@
+"""What a program sees of the run that it drives: steps, waiting, ending.
+
+A program is a coroutine that reads as a list of steps.  It may be started again
+from its top at any time, in any process: a step that was recorded answers from
+the record, so that everything outside steps has to follow from their values.
+
+A program ends by ``finish`` or ``park``.  Both compare what was stored for the
+thread meanwhile (``wakes``) with what the program had seen; if something came,
+they return, and the program looks again.  So no decision and no message can slip
+in between the last look and the end.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, TypeAlias
+
+from app.domain.errors import FenceLost, RunEnded, RunParked
+from app.domain.message import Message
+from app.domain.ports import ClaimedRun, Ids, RunStore, TokenSink, Verdict
+from app.domain.record import Record
+from app.domain.run import Ending, Fence, Run, Waits
+from app.domain.storable import Json, decode, encode
+from app.domain.thread import Thread
+from app.engine.lease import Lease
+from app.engine.recorder import Recorder, outlast
+from app.engine.steps import (
+    DEFAULT_POLICY,
+    MISSING,
+    Body,
+    Missing,
+    StepContext,
+    StepPolicy,
+    StepResult,
+    StepTimedOut,
+)
+
+log = logging.getLogger(__name__)
+
+
+class DurableRun:
+    """One run under one fence.
+
+    Attributes:
+        run: the row as it was claimed; ``run.turn`` is the turn to resume at.
+        thread: the row as it was claimed.
+        ids: fresh identifiers, for rows that a step writes.
+        tokens: where live text goes; it is no step and never recorded.
+    """
+
+    def __init__(
+        self,
+        claimed: ClaimedRun,
+        *,
+        recorder: Recorder,
+        store: RunStore,
+        lease: Lease,
+        tokens: TokenSink,
+        ids: Ids,
+    ) -> None:
+        self.run: Run = claimed.run
+        self.thread: Thread = claimed.thread
+        self.ids = ids
+        self.tokens = tokens
+        self.is_over = False
+        self._recorder = recorder
+        self._store = store
+        self._lease = lease
+        self._memo: dict[str, tuple[int | None, str]] = {}
+        self._seen = claimed.thread.wakes
+        self._busy = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._draining = False
+
+    @property
+    def fence(self) -> Fence:
+        """The fence that this drive writes under."""
+        return self._recorder.fence
+
+    @property
+    def version(self) -> int:
+        """The newest version of the thread that this drive knows."""
+        return self._recorder.version
+
+    # ---- for programs ----
+
+    def recorded(self, name: str) -> Json | Missing:
+        """Return the value of a finished step of the open turn or the whole run."""
+        found = self._memo.get(name)
+        return MISSING if found is None else decode(found[1])
+
+    async def step(
+        self,
+        name: str,
+        body: Body,
+        *,
+        turn: int | None = None,
+        policy: StepPolicy = DEFAULT_POLICY,
+    ) -> Json:
+        """Return the step's value, running ``body`` only if it is not recorded.
+
+        The body is at least once done and exactly once recorded.  The value is decoded
+        JSON, the same on the live path and on replay.  The next step starts only after
+        Postgres has this one.
+
+        Args:
+            name: unique in the run.
+            body: does the work and says what is stored with it.
+            turn: the turn the step belongs to; ``None`` keeps it for the whole run.
+            policy: attempts, timeout, and what a final failure means.
+
+        Raises:
+            FenceLost: somebody else has the thread; nothing was written.
+            Exception: what the body raised last, when the policy has no more attempts and
+                no ``exhausted``.
+        """
+        found = self._memo.get(name)
+        if found is not None:
+            return decode(found[1])
+        result = await self._attempts(name, body, policy)
+        with self._holding():
+            written = await self._recorder.write(
+                Record(
+                    run_id=self.run.id,
+                    thread_id=self.thread.id,
+                    step=name,
+                    turn=turn,
+                    value=encode(result.value),
+                    writes=result.writes,
+                )
+            )
+        self._remember(written)
+        return decode(written.value)
+
+    async def history(self) -> list[Message]:
+        """Return the thread's messages in order, with their private ``model``."""
+        return await outlast("reading the history", lambda: self._store.history(self.thread.id))
+
+    async def park(self, waits: Waits) -> None:
+        """End this drive because the run waits; return if something was stored meanwhile.
+
+        Raises:
+            RunParked: the run is parked.
+            FenceLost: somebody else has the thread.
+        """
+        verdict = await outlast("parking", lambda: self._store.park(self.fence, self._seen, waits))
+        if verdict is Verdict.DONE:
+            self.is_over = True
+            raise RunParked
+        await self._look_again(verdict)
+
+    async def finish(self, ending: Ending) -> None:
+        """Settle the run; return if something was stored meanwhile.
+
+        Raises:
+            RunEnded: the run is settled.
+            FenceLost: somebody else has the thread.
+        """
+        verdict = await self._settle(ending, self._seen)
+        if verdict is Verdict.DONE:
+            raise RunEnded
+        await self._look_again(verdict)
+
+    # ---- for the drive and the pool ----
+
+    async def open(self) -> None:
+        """Read what was left behind, then the steps of the open turn."""
+        await self._recorder.open(may_skip_journal=self.run.attempts <= 1)
+        await self._look_again(Verdict.MOVED)
+
+    async def fail(self, ending: Ending) -> NoReturn:
+        """Settle the run as failed, whatever was stored meanwhile."""
+        if await self._settle(ending, None) is Verdict.LOST:
+            raise FenceLost
+        raise RunEnded
+
+    async def drop_journal(self) -> None:
+        """Delete what the journal holds: Postgres has it all."""
+        await self._recorder.drop()
+
+    def drain(self) -> None:
+        """Start no further body."""
+        self._draining = True
+
+    async def quiet(self) -> None:
+        """Return when nothing is in flight that a shutdown has to wait for."""
+        while self._busy:
+            await self._quiet.wait()
+
+    # ---- inside ----
+
+    async def _settle(self, ending: Ending, seen: int | None) -> Verdict:
+        verdict = await outlast("settling", lambda: self._store.finish(self.fence, ending, seen))
+        if verdict is Verdict.DONE:
+            self.is_over = True
+        return verdict
+
+    async def _look_again(self, verdict: Verdict) -> None:
+        if verdict is Verdict.LOST:
+            raise FenceLost
+        found = await outlast("reading the open turn", lambda: self._store.open_turn(self.fence))
+        if found is None:
+            raise FenceLost
+        self._seen = found.wakes
+        for name, value in found.steps.items():
+            self._memo.setdefault(name, (None, value))
+
+    async def _attempts(self, name: str, body: Body, policy: StepPolicy) -> StepResult:
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(name, attempt, body, policy)
+            except Exception as error:
+                delay = policy.delay_after(error, attempt, random.random())  # noqa: S311
+                if delay is None:
+                    if policy.exhausted is None:
+                        raise
+                    log.warning("step %s failed for good: %s", name, error, exc_info=error)
+                    return policy.exhausted(error)
+                log.warning("step %s failed, attempt %d: %s", name, attempt, error)
+            await asyncio.sleep(delay.total_seconds())
+
+    async def _attempt(self, name: str, attempt: int, body: Body, policy: StepPolicy) -> StepResult:
+        await self._may_start()
+        context = StepContext(name, attempt, f"{self.run.id}/{name}", self.fence)
+        bound = asyncio.timeout(policy.timeout.total_seconds() if policy.timeout else None)
+        with self._holding(unless=policy.releasable):
+            try:
+                async with bound:
+                    return await body(context)
+            except TimeoutError as error:
+                if policy.timeout is None or not bound.expired():
+                    raise
+                raise StepTimedOut(name, policy.timeout) from error
+
+    async def _may_start(self) -> None:
+        await self._lease.hold()
+        if self._draining:
+            await asyncio.Event().wait()  # until the pool cancels the drive
+
+    @contextmanager
+    def _holding(self, *, unless: bool = False) -> Iterator[None]:
+        """Keep a shutdown waiting for what happens inside."""
+        if unless:
+            yield
+            return
+        self._busy += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self._quiet.set()
+
+    def _remember(self, record: Record) -> None:
+        """Keep the open turn's steps; those of finished turns are never asked for again."""
+        if record.turn is not None and record.writes.turn == record.turn:
+            self._memo = {
+                name: kept
+                for name, kept in self._memo.items()
+                if kept[0] is None or kept[0] >= record.turn
+            }
+        self._memo[record.step] = (record.turn, record.value)
+
+
+Program: TypeAlias = Callable[[DurableRun], Awaitable[None]]
+"""Drives a run to ``finish`` or ``park``; it never returns otherwise."""

@@ -1,0 +1,175 @@
+"""The drives of one worker: claims runs, starts them, stops them.
+
+A queue entry is a doorbell, the table is the queue: whatever rings, the pool
+claims as many of the oldest queued runs as it has free slots.  A parked run is
+in no slot.  Whether a run is ours is told by the table, with each beat.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.domain.errors import StoreUnavailable
+from app.domain.ports import ClaimedRun, Clock
+from app.domain.run import Fence
+from app.engine.drive import DrivePorts, drive, prepare
+from app.engine.durable_run import DurableRun
+
+log = logging.getLogger(__name__)
+
+STUBBORN_S = 0.25
+"""A body that swallows its cancellation is not waited for: the new epoch fences it."""
+
+
+@dataclass(slots=True)
+class _Drive:
+    run: DurableRun
+    task: asyncio.Task[None]
+    claimed_at: float
+    """When the claim was answered, by ``Clock.boot_s``."""
+
+
+class DrivePool:
+    """Up to ``slots`` drives at a time."""
+
+    def __init__(
+        self,
+        worker_id: str,
+        ports: DrivePorts,
+        clock: Clock,
+        *,
+        slots: int,
+        on_room: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.worker_id = worker_id
+        self._ports = ports
+        self._clock = clock
+        self._slots = slots
+        self._on_room = on_room
+        self._drives: dict[str, _Drive] = {}
+        self._rung = asyncio.Event()
+        self._claim_answered_at = float("-inf")
+        self._claiming = False
+        self._suspects: set[str] = set()
+        self._stopping = False
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another run could start now."""
+        return not self._stopping and len(self._drives) < self._slots
+
+    @property
+    def size(self) -> int:
+        """How many drives are under way."""
+        return len(self._drives)
+
+    def ring(self) -> None:
+        """Claim soon; many rings at once are one claim."""
+        self._rung.set()
+
+    async def run(self) -> None:
+        """Claim and drive until cancelled; then every drive is cut off where it stands."""
+        async with asyncio.TaskGroup() as self._tasks:
+            while True:
+                await self._rung.wait()
+                self._rung.clear()
+                if self.has_room:
+                    await self._claim(self._slots - len(self._drives))
+
+    async def hand_over(self, drain: timedelta) -> None:
+        """Give every run back to the queue.
+
+        One in a model request, in a wait or between steps goes at once; a tool in flight
+        gets ``drain`` to finish and be recorded.
+        """
+        self._stopping = True
+        async with asyncio.TaskGroup() as leaving:
+            for held in list(self._drives.values()):
+                leaving.create_task(self._let_go(held, drain))
+
+    def abort(self, fence: Fence) -> None:
+        """Stop a drive whose run was ended or taken; a newer drive of the run goes on."""
+        held = self._drives.get(fence.run_id)
+        if held and held.run.fence.epoch <= fence.epoch and not held.run.is_over:
+            held.task.cancel()
+
+    async def on_beat(self, sent_at: float, ours: Sequence[Fence]) -> None:
+        """Compare what the table gives this worker with what it drives.
+
+        A run that was claimed before the beat was sent and is not listed was taken: its
+        drive is stopped.  A listed run that is not driven in two beats in a row, with no
+        claim in flight, is one whose claim's answer was lost: it is released.
+        """
+        self._ports.lease.acknowledge(sent_at)
+        listed = {fence.run_id: fence for fence in ours}
+        for run_id, held in list(self._drives.items()):
+            found = listed.get(run_id)
+            taken = found is None or found.epoch != held.run.fence.epoch
+            if taken and held.claimed_at < sent_at and not held.run.is_over:
+                log.warning("run %s was taken from this worker", run_id)
+                held.task.cancel()
+        claim_in_flight = self._claiming or self._claim_answered_at >= sent_at
+        unknown = set() if claim_in_flight else listed.keys() - self._drives.keys()
+        for run_id in unknown & self._suspects:
+            log.warning("run %s is not known here; released", run_id)
+            await self._release(listed[run_id])
+        self._suspects = unknown - self._suspects
+
+    async def _claim(self, room: int) -> None:
+        agents = list(self._ports.programs)
+        self._claiming = True
+        try:
+            claimed = await self._ports.store.claim(self.worker_id, agents, room)
+        except StoreUnavailable as error:
+            log.warning("nothing claimed: %s", error)  # the next tick tries again
+            return
+        finally:
+            self._claiming = False
+            self._claim_answered_at = self._clock.boot_s()
+        for one in claimed:
+            if self._stopping:
+                await self._release(one.fence)
+            else:
+                self._start(one)
+
+    def _start(self, claimed: ClaimedRun) -> None:
+        if self._tasks is None:
+            raise RuntimeError("the pool claims only while it runs")
+        older = self._drives.get(claimed.run.id)
+        if older is not None:  # it was taken from us and came back before its drive noticed
+            older.task.cancel()
+        run = prepare(claimed, self._ports)
+        task = self._tasks.create_task(
+            drive(run, self._ports), name=f"run {claimed.run.id} ({claimed.run.agent})"
+        )
+        held = _Drive(run, task, self._clock.boot_s())
+        self._drives[claimed.run.id] = held
+        task.add_done_callback(lambda _: self._ended(claimed.run.id, held))
+
+    def _ended(self, run_id: str, held: _Drive) -> None:
+        if self._drives.get(run_id) is held:
+            del self._drives[run_id]
+        if not self._stopping:
+            self.ring()
+            self._on_room()
+
+    async def _let_go(self, held: _Drive, drain: timedelta) -> None:
+        held.run.drain()
+        try:
+            async with asyncio.timeout(drain.total_seconds()):
+                await held.run.quiet()
+        except TimeoutError:
+            log.warning("run %s is released with a tool in flight", held.run.run.id)
+        held.task.cancel()
+        await asyncio.wait([held.task], timeout=STUBBORN_S)
+        if not held.run.is_over:
+            await self._release(held.run.fence)
+
+    async def _release(self, fence: Fence) -> None:
+        try:
+            await self._ports.store.release(fence)
+        except StoreUnavailable as error:
+            log.warning("run %s is left to the sweeper: %s", fence.run_id, error)

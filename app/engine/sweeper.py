@@ -1,0 +1,90 @@
+"""Finds what no living worker looks after, and gives it back to the queue.
+
+Nobody compares clocks: a worker is dead when *this* process has itself read the
+same beat, in successful reads, for two seconds of its own monotonic time.  After
+an outage of Postgres everybody starts counting anew.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from app.domain.errors import StoreUnavailable
+from app.domain.ports import Clock, RunStore
+
+log = logging.getLogger(__name__)
+
+DEAD_AFTER_S = 2.0
+"""Longer than ``lease.LIMIT_S``: a dead worker's lease has run out before its runs are taken."""
+READ_EVERY_S = 0.25
+REST_EVERY_S = 1.0
+RING_AFTER = timedelta(seconds=1)
+UNKNOWN_AGENT_AFTER = timedelta(seconds=60)
+
+
+@dataclass(slots=True)
+class BeatWatch:
+    """Which workers stopped beating, as one reader sees it.  Pure."""
+
+    _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def observe(self, beats: Mapping[str, int], now: float) -> list[str]:
+        """Return the workers whose beat has not moved for ``DEAD_AFTER_S``.
+
+        Args:
+            beats: last beat by worker, from a successful read.
+            now: monotonic seconds of the reader, when the read was answered.
+        """
+        self._seen = {
+            worker: kept
+            if (kept := self._seen.get(worker)) is not None and kept[0] == beat
+            else (beat, now)
+            for worker, beat in beats.items()
+        }
+        return [w for w, (_, since) in self._seen.items() if now - since >= DEAD_AFTER_S]
+
+    def forget(self) -> None:
+        """Start counting anew: a read failed."""
+        self._seen.clear()
+
+
+class Sweeper:
+    """One in every worker."""
+
+    def __init__(self, store: RunStore, clock: Clock, ring: Callable[[], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._ring = ring
+        self._watch = BeatWatch()
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        rest_due = self._clock.boot_s()
+        while True:
+            try:
+                await self._bury()
+                if self._clock.boot_s() >= rest_due:
+                    rest_due = self._clock.boot_s() + REST_EVERY_S
+                    await self._rest()
+            except StoreUnavailable as error:
+                log.warning("sweep failed, all counts start anew: %s", error)
+                self._watch.forget()
+            await asyncio.sleep(READ_EVERY_S)
+
+    async def _bury(self) -> None:
+        beats = await self._store.beats()
+        for worker in self._watch.observe(beats, self._clock.boot_s()):
+            taken = await self._store.take_over(worker)
+            log.warning("worker %s is dead: %d runs queued again", worker, taken)
+            self._ring()
+
+    async def _rest(self) -> None:
+        self._ring()  # the tick that makes a lost doorbell cost a second at most
+        waited = await self._store.oldest_queued()
+        if waited is not None and waited >= RING_AFTER:
+            log.info("a run has been queued for %.1f s", waited.total_seconds())
+        await self._store.fail_unknown_agents(UNKNOWN_AGENT_AFTER)
+        for sentence in await self._store.stranded():
+            log.error("stranded: %s", sentence)
