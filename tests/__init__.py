@@ -1,0 +1,1 @@
+"""The suites, by what they need; see ``tests/conftest.py``."""

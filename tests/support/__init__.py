@@ -1,0 +1,1 @@
+"""What tests of several rings share: builders, clocks, waits, real servers."""
