@@ -1,0 +1,161 @@
+"""``@query``, ``@mutation``, ``@action``: a team's own backend beside its agents.
+
+A decorated function stays what it was, a coroutine function that tests and other
+functions can call; beside that it is a declaration, collected by its module when
+the agents folder is loaded and then reached by reference, ``module:name``.
+"""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from enum import StrEnum
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from app.domain.errors import DeclarationError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class FunctionKind(StrEnum):
+    """What a function may do; see ``app.authoring.contexts``."""
+
+    QUERY = "query"
+    MUTATION = "mutation"
+    ACTION = "action"
+
+
+class ServerFunction(Generic[P, R]):
+    """A declared function.
+
+    Attributes:
+        kind: what it may do.
+        name: by what it is called, in snake_case; callers may write it in camelCase.
+        internal: whether only server code may call it.
+        idempotent: whether the body may run again when a call is repeated under its
+            dedupe key.  Otherwise an action that was cut off is not tried again.
+    """
+
+    def __init__(
+        self,
+        body: Callable[P, Awaitable[R]],
+        *,
+        kind: FunctionKind,
+        name: str | None = None,
+        internal: bool = False,
+        idempotent: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, body)
+        self.kind = kind
+        self.name = name or str(getattr(body, "__name__", ""))
+        self.internal = internal
+        self.idempotent = idempotent
+        self.body = body
+        if not inspect.iscoroutinefunction(body):
+            raise DeclarationError(f"{place(body)}: a @{kind} must be declared with `async def`")
+        if not self.name.isidentifier():
+            raise DeclarationError(
+                f"{place(body)}: {self.name!r} cannot name a function; use letters, digits and _"
+            )
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        """Call the function itself: no validation, no transaction of its own."""
+        return self.body(*args, **kwargs)
+
+
+Body = Callable[P, Coroutine[Any, Any, R]]
+Decorator = Callable[[Body[P, R]], ServerFunction[P, R]]
+
+
+@overload
+def query(body: Body[P, R], /) -> ServerFunction[P, R]: ...
+@overload
+def query(*, internal: bool = False, name: str | None = None) -> Decorator[P, R]: ...
+def query(
+    body: Body[P, R] | None = None, /, *, internal: bool = False, name: str | None = None
+) -> ServerFunction[P, R] | Decorator[P, R]:
+    """Declare a function that reads.
+
+    It runs in a read-only transaction and its first parameter is a ``QueryContext``.
+
+    Args:
+        body: the function, when the decorator stands bare.
+        internal: only server code may call it.
+        name: another name than the function's own.
+    """
+    return _declare(body, kind=FunctionKind.QUERY, internal=internal, name=name)
+
+
+@overload
+def mutation(body: Body[P, R], /) -> ServerFunction[P, R]: ...
+@overload
+def mutation(*, internal: bool = False, name: str | None = None) -> Decorator[P, R]: ...
+def mutation(
+    body: Body[P, R] | None = None, /, *, internal: bool = False, name: str | None = None
+) -> ServerFunction[P, R] | Decorator[P, R]:
+    """Declare a function that is one transaction.
+
+    Its first parameter is a ``MutationContext``.  It commits when the body returns and
+    leaves nothing behind when it raises; the body runs again when its transaction ran
+    into another one.
+
+    Args:
+        body: the function, when the decorator stands bare.
+        internal: only server code may call it.
+        name: another name than the function's own.
+    """
+    return _declare(body, kind=FunctionKind.MUTATION, internal=internal, name=name)
+
+
+@overload
+def action(body: Body[P, R], /) -> ServerFunction[P, R]: ...
+@overload
+def action(
+    *, internal: bool = False, name: str | None = None, idempotent: bool = False
+) -> Decorator[P, R]: ...
+def action(
+    body: Body[P, R] | None = None,
+    /,
+    *,
+    internal: bool = False,
+    name: str | None = None,
+    idempotent: bool = False,
+) -> ServerFunction[P, R] | Decorator[P, R]:
+    """Declare a function that may talk to the world and has no transaction.
+
+    Its first parameter is an ``ActionContext``.  A call that is repeated under its dedupe
+    key gets the first one's answer; one that was cut off is not tried again.
+
+    Args:
+        body: the function, when the decorator stands bare.
+        internal: only server code may call it.
+        name: another name than the function's own.
+        idempotent: running it twice is harmless, so a repeated call runs it again.
+    """
+    return _declare(
+        body, kind=FunctionKind.ACTION, internal=internal, name=name, idempotent=idempotent
+    )
+
+
+def _declare(
+    body: Body[P, R] | None,
+    *,
+    kind: FunctionKind,
+    internal: bool,
+    name: str | None,
+    idempotent: bool = False,
+) -> ServerFunction[P, R] | Decorator[P, R]:
+    def declare(function: Body[P, R]) -> ServerFunction[P, R]:
+        return ServerFunction(
+            function, kind=kind, name=name, internal=internal, idempotent=idempotent
+        )
+
+    return declare if body is None else declare(body)
+
+
+def place(body: Callable[..., object]) -> str:
+    """Return where a function is written, as ``file:line, name``."""
+    plain = inspect.unwrap(body)
+    code = getattr(plain, "__code__", None)
+    name = getattr(plain, "__qualname__", repr(plain))
+    return f"{code.co_filename}:{code.co_firstlineno}, {name}" if code else name
