@@ -1,0 +1,90 @@
+"""``ThreadReader`` over the same dictionaries."""
+
+from collections.abc import Mapping, Sequence
+
+from app.domain.approval import Approval
+from app.domain.message import Message
+from app.domain.ports import ThreadSnapshot
+from app.domain.run import Run
+from app.domain.thread import Thread
+from app.testing.memory_database import MemoryDatabase
+
+
+class MemoryThreadReader:
+    """Implements ``app.domain.ports.ThreadReader``."""
+
+    def __init__(self, database: MemoryDatabase, timeline: str = "memory-1") -> None:
+        self._db = database
+        self._timeline = timeline
+
+    async def find(self, key: str) -> Thread | None:
+        """See ``ThreadReader.find``."""
+        await self._db.turn()
+        return self._db.by_key(key)
+
+    async def run(self, run_id: str) -> Run | None:
+        """See ``ThreadReader.run``."""
+        await self._db.turn()
+        return self._db.runs.get(run_id)
+
+    async def page(self, thread_id: str, before: int | None, limit: int) -> list[Message]:
+        """See ``ThreadReader.page``."""
+        await self._db.turn()
+        rows = self._db.messages[thread_id]
+        return [row for row in rows if before is None or row.seq < before][-limit:]
+
+    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
+        """See ``ThreadReader.changed``."""
+        await self._db.turn()
+        return self._changed(thread_id, after)[:limit]
+
+    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
+        """See ``ThreadReader.snapshot``."""
+        await self._db.turn()
+        thread = self._db.by_key(key)
+        if thread is None:
+            return None
+        rows = self._db.messages[thread.id][-limit:] if limit else []
+        return self._db.snapshot(thread, rows, complete=True)
+
+    async def delta(self, thread_id: str, after: int, limit: int) -> ThreadSnapshot | None:
+        """See ``ThreadReader.delta``."""
+        await self._db.turn()
+        thread = self._db.threads.get(thread_id)
+        if thread is None:
+            return None
+        rows = self._changed(thread_id, after)
+        return self._db.snapshot(thread, rows[:limit], complete=len(rows) <= limit)
+
+    async def pending_approvals(self, thread_id: str) -> list[Approval]:
+        """See ``ThreadReader.pending_approvals``."""
+        await self._db.turn()
+        return self._db.pending(thread_id)
+
+    async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """See ``ThreadReader.versions``."""
+        await self._db.turn()
+        known = [self._db.threads[one] for one in thread_ids if one in self._db.threads]
+        return {thread.id: thread.version for thread in known}
+
+    async def sessions(
+        self, agent: str, owner: str | None, *, everybody: bool, before: str | None, limit: int
+    ) -> list[Thread]:
+        """See ``ThreadReader.sessions``."""
+        await self._db.turn()
+        newest = sorted(self._db.threads.values(), key=lambda thread: thread.id, reverse=True)
+        return [
+            thread
+            for thread in newest
+            if thread.agent == agent
+            and (everybody or (owner is not None and thread.owner == owner))
+            and (before is None or thread.id < before)
+        ][:limit]
+
+    async def timeline(self) -> str:
+        """See ``ThreadReader.timeline``."""
+        await self._db.turn()
+        return self._timeline
+
+    def _changed(self, thread_id: str, after: int) -> list[Message]:
+        return [row for row in self._db.messages[thread_id] if row.version > after]

@@ -1,0 +1,154 @@
+"""What a record and an end do to the rows: the part of the store that is the same for both."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from app.domain.approval import Approval, ApprovalStatus
+from app.domain.errors import RecordRefused
+from app.domain.message import (
+    Message,
+    MessageStatus,
+    Part,
+    assistant_key,
+    interrupted_part,
+)
+from app.domain.ports import Ids, Recorded, Salvage
+from app.domain.record import FilledMessage, NewApproval, NewMessage, Record
+from app.domain.run import Ended, Ending, Fence, Run
+from app.domain.settling import interrupted_message
+from app.domain.storable import Json, decode
+from app.domain.thread import Thread
+from app.testing.memory_database import MemoryDatabase
+
+
+def record_step(db: MemoryDatabase, fence: Fence, record: Record) -> Recorded | None:
+    """Do what the one statement of ``record`` does."""
+    thread = db.holder(fence)
+    if thread is None:
+        return None
+    steps = db.steps[fence.run_id]
+    if record.step in steps:
+        return Recorded(thread.version, thread.wakes, was_new=False)
+    writes = record.writes
+    _check(db, writes.messages, writes.filled)
+    thread = replace(thread, version=thread.version + 1, usage=writes.thread_usage or thread.usage)
+    if writes.filled is not None:
+        _fill(db, thread, writes.filled)
+    thread = append(db, thread, fence.run_id, writes.messages)
+    for asked in writes.approvals:
+        db.approvals[(thread.id, asked.tool_call_id)] = _approval(db, fence, thread, asked)
+    run = db.runs[fence.run_id]
+    db.runs[fence.run_id] = replace(
+        run,
+        turn=run.turn if writes.turn is None else writes.turn,
+        usage=writes.run_usage or run.usage,
+    )
+    steps[record.step] = (record.turn, record.value)
+    db.put(thread)
+    return Recorded(thread.version, thread.wakes, was_new=True)
+
+
+def append(db: MemoryDatabase, thread: Thread, run_id: str, rows: Sequence[NewMessage]) -> Thread:
+    """Append rows under the thread's version and return the thread with its new ``seq``."""
+    stored = db.messages[thread.id]
+    for place, row in enumerate(rows, start=thread.seq + 1):
+        db.keys[row.key] = len(stored)
+        stored.append(
+            Message(
+                id=row.id,
+                thread_id=thread.id,
+                seq=place,
+                version=thread.version,
+                run_id=run_id,
+                role=row.role,
+                status=row.status,
+                parts=_parts(row.parts),
+                created_at=db.now(),
+                turn=row.turn,
+                model=row.model,
+                model_name=row.model_name,
+                usage=cast("dict[str, Json]", decode(row.usage)) if row.usage else None,
+                author=row.author,
+                dedupe=row.dedupe,
+            )
+        )
+    return replace(thread, seq=thread.seq + len(rows))
+
+
+def settle(db: MemoryDatabase, run: Run, ending: Ending, salvage: Salvage, ids: Ids) -> Thread:
+    """Do what the transaction of an end does, and return the thread after it."""
+    thread = db.threads[run.thread_id]
+    fence = Fence(thread.id, run.id, thread.epoch)
+    for entry in salvage.entries:
+        record_step(db, fence, entry)
+    unrecorded = [
+        piece for piece in salvage.shown if assistant_key(piece.run_id, piece.turn) not in db.keys
+    ]
+    cut_off = interrupted_message(ids.new(), run.id, thread.epoch, unrecorded)
+    thread = db.move(
+        db.runs[run.id],
+        Ended(ending.status),
+        stopped=ending.stopped,
+        error=ending.error,
+        worker=None,
+        finished_at=db.now(),
+    )
+    if cut_off is not None:
+        thread = append(db, thread, run.id, (cut_off,))
+    _interrupt(db, thread, run.id)
+    return db.put(replace(thread, error=ending.error))
+
+
+def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str) -> None:
+    rows = db.messages[thread.id]
+    for place, row in enumerate(rows):
+        if row.run_id == run_id and row.status is MessageStatus.OPEN:
+            parts = [interrupted_part(part) for part in row.parts]
+            rows[place] = replace(
+                row, parts=parts, status=MessageStatus.INTERRUPTED, version=thread.version
+            )
+    for approval in db.pending(thread.id):
+        if approval.run_id == run_id:
+            db.approvals[(thread.id, approval.tool_call_id)] = replace(
+                approval, status=ApprovalStatus.CANCELLED, version=thread.version
+            )
+
+
+def _check(db: MemoryDatabase, rows: Sequence[NewMessage], filled: FilledMessage | None) -> None:
+    """Refuse what the constraints would refuse, before anything changes."""
+    if any(row.key in db.keys for row in rows):
+        raise RecordRefused("a message with this key is there already")
+    if filled is not None and filled.key not in db.keys:
+        raise RecordRefused(f"{filled.key} has no open row")
+
+
+def _fill(db: MemoryDatabase, thread: Thread, filled: FilledMessage) -> None:
+    rows, place = db.messages[thread.id], db.keys[filled.key]
+    if rows[place].status is not MessageStatus.OPEN:
+        raise RecordRefused(f"{filled.key} is not open")
+    rows[place] = replace(
+        rows[place],
+        status=filled.status,
+        parts=_parts(filled.parts),
+        model=filled.model,
+        version=thread.version,
+    )
+
+
+def _approval(db: MemoryDatabase, fence: Fence, thread: Thread, asked: NewApproval) -> Approval:
+    return Approval(
+        id=asked.id,
+        thread_id=thread.id,
+        run_id=fence.run_id,
+        tool_call_id=asked.tool_call_id,
+        name=asked.name,
+        input=decode(asked.input),
+        status=ApprovalStatus.PENDING,
+        version=thread.version,
+        requested_at=db.now(),
+    )
+
+
+def _parts(text: str) -> list[Part]:
+    return cast("list[Part]", decode(text))
