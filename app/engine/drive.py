@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from app.domain.errors import ChatError, FenceLost, RunEnded, RunInterrupt, RunParked
 from app.domain.ports import ClaimedRun, Ids, Journal, RunStore, TokenSink
 from app.domain.run import Ending
-from app.engine.durable_run import DurableRun, Program
+from app.engine.durable_run import DurableRun, Program, ignore_step
 from app.engine.lease import Lease
 from app.engine.recorder import Recorder
+from app.telemetry.logs import log_context
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ class DrivePorts:
     """By agent slug."""
     ending_for: Callable[[Exception], Ending]
     """Says in words a person can act on why a program failed."""
+    on_step: Callable[[str, float], None] = ignore_step
+    """Told of each body that returned: its step's name and the seconds it took."""
 
 
 def prepare(claimed: ClaimedRun, ports: DrivePorts) -> DurableRun:
@@ -41,6 +44,7 @@ def prepare(claimed: ClaimedRun, ports: DrivePorts) -> DurableRun:
         lease=ports.lease,
         tokens=ports.tokens,
         ids=ports.ids,
+        on_step=ports.on_step,
     )
 
 
@@ -50,11 +54,15 @@ async def drive(run: DurableRun, ports: DrivePorts) -> None:
     Whatever the program raises becomes the run's error.  Only a fault of the stores
     that outlasts the fence, or a cancellation, leaves the run as it is.
     """
-    program = ports.programs[run.run.agent]
+    with log_context(run=run.run.id, thread=run.thread.key, epoch=run.fence.epoch):
+        await _drive(run, ports)
+
+
+async def _drive(run: DurableRun, ports: DrivePorts) -> None:
     try:
         try:
             await run.open()
-            await program(run)
+            await ports.programs[run.run.agent](run)
         except BaseException as error:
             match _cause(error):
                 case RunInterrupt() | asyncio.CancelledError() as interrupt:

@@ -13,6 +13,7 @@ in between the last look and the end.
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, TypeAlias
@@ -36,8 +37,13 @@ from app.engine.steps import (
     StepResult,
     StepTimedOut,
 )
+from app.telemetry.logs import log_context
 
 log = logging.getLogger(__name__)
+
+
+def ignore_step(name: str, seconds: float) -> None:
+    """Measure nothing."""
 
 
 class DurableRun:
@@ -59,6 +65,7 @@ class DurableRun:
         lease: Lease,
         tokens: TokenSink,
         ids: Ids,
+        on_step: Callable[[str, float], None] = ignore_step,
     ) -> None:
         self.run: Run = claimed.run
         self.thread: Thread = claimed.thread
@@ -68,6 +75,7 @@ class DurableRun:
         self._recorder = recorder
         self._store = store
         self._lease = lease
+        self._on_step = on_step
         self._memo: dict[str, tuple[int | None, str]] = {}
         self._seen = claimed.thread.wakes
         self._busy = 0
@@ -228,7 +236,8 @@ class DurableRun:
         await self._may_start()
         context = StepContext(name, attempt, f"{self.run.id}/{name}", self.fence)
         bound = asyncio.timeout(policy.timeout.total_seconds() if policy.timeout else None)
-        with self._holding(unless=policy.releasable):
+        begun = time.perf_counter()
+        with self._holding(unless=policy.releasable), log_context(step=name):
             try:
                 async with bound:
                     return await body(context)
@@ -236,6 +245,8 @@ class DurableRun:
                 if policy.timeout is None or not bound.expired():
                     raise
                 raise StepTimedOut(name, policy.timeout) from error
+            finally:
+                self._on_step(name, time.perf_counter() - begun)
 
     async def _may_start(self) -> None:
         await self._lease.hold()
