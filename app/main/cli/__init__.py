@@ -1,0 +1,36 @@
+"""The ``ropewalk`` command.
+
+What cannot be done is one sentence and exit code 1, never a traceback.  Commands import what they
+need when they run, so that ``--help`` and completion are quick.
+"""
+
+import sys
+
+import typer
+
+from app.main.cli import agents, dev, generate, serve, token
+from app.main.refusal import Refusal
+
+cli = typer.Typer(
+    name="ropewalk",
+    help="Durable AI agents with a realtime chat.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+cli.command("dev")(dev.dev)
+cli.command("gateway")(serve.gateway)
+cli.command("worker")(serve.worker)
+cli.command("migrate")(serve.migrate)
+cli.command("check")(serve.check)
+cli.command("token")(token.token)
+cli.add_typer(generate.cli, name="generate")
+cli.add_typer(agents.cli, name="agents")
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        cli()
+    except Refusal as refusal:
+        print(f"ropewalk: {refusal}", file=sys.stderr)  # noqa: T201
+        sys.exit(1)

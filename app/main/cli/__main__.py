@@ -1,0 +1,5 @@
+"""``python -m app.main.cli``: the command, whatever the environment's scripts are called."""
+
+from app.main.cli import main
+
+main()

@@ -1,0 +1,103 @@
+"""``ropewalk agents``: list the agents of a running server and talk to them."""
+
+import json
+import time
+from typing import Annotated, Any
+
+import typer
+
+from app.main.cli.dev import DEFAULT_DATA_DIR, DataDirOption
+from app.main.cli.server import Server
+from app.main.refusal import Refusal
+
+cli = typer.Typer(
+    help="List the agents of a running server and talk to them.", no_args_is_help=True
+)
+
+UrlOption = Annotated[
+    str | None,
+    typer.Option("--url", help="The server (else that of `ropewalk dev`).", envvar="ROPEWALK_URL"),
+]
+UserOption = Annotated[str, typer.Option("--user", help="Whom to speak as.")]
+TokenOption = Annotated[
+    str | None,
+    typer.Option("--token", help="A token, instead of one for --user.", envvar="ROPEWALK_TOKEN"),
+]
+_POLL_S = 0.2
+_FINAL = ("completed", "failed", "cancelled")
+
+
+@cli.command("list")
+def list_agents(
+    url: UrlOption = None,
+    user: UserOption = "dev-user",
+    token: TokenOption = None,
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the server's answer.")] = False,
+) -> None:
+    """Print slug, name and description of each agent."""
+    answer = Server(url=url, data_dir=data_dir, user=user, token=token).get("/agents")
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    rows = answer["agents"] if isinstance(answer, dict) else answer
+    for row in rows:
+        typer.echo(f"{row['slug']:20} {row['name']:20} {row.get('description') or ''}".rstrip())
+
+
+@cli.command("prompt")
+def prompt(
+    slug: Annotated[str, typer.Argument(help="The agent.")],
+    message: Annotated[str, typer.Option(help="What to say.")],
+    session: Annotated[str | None, typer.Option(help="Continue this session.")] = None,
+    model: Annotated[str | None, typer.Option(help="Another model for this run.")] = None,
+    url: UrlOption = None,
+    user: UserOption = "dev-user",
+    token: TokenOption = None,
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
+    *,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the reply and print it.")] = False,
+) -> None:
+    """Send a message to an agent.  Prints session and run, or with --wait the reply."""
+    server = Server(url=url, data_dir=data_dir, user=user, token=token)
+    given = {"message": message, "sessionId": session, "model": model}
+    started = server.post(
+        f"/agents/{slug}", {name: value for name, value in given.items() if value is not None}
+    )
+    if not wait:
+        typer.echo(json.dumps(started))
+        return
+    typer.echo(_reply(server, slug, started["sessionId"], started["runId"]))
+
+
+def _reply(server: Server, slug: str, session: str, run: str) -> str:
+    """Return the text of the run's last assistant message, once the run has ended.
+
+    Raises:
+        Refusal: it did not complete.
+    """
+    is_told = False
+    while True:
+        view = server.get(f"/agents/{slug}/sessions/{session}")
+        if view["status"] in _FINAL:
+            break
+        if view.get("approvals") and not is_told:
+            typer.echo("(waits for a person to approve a tool call)", err=True)
+            is_told = True
+        time.sleep(_POLL_S)
+    if view["status"] != "completed":
+        raise Refusal(f"the run {view['status']}{_because(view)}")
+    texts = [
+        each["text"]
+        for each in view["messages"]
+        if each["role"] == "assistant" and each["runId"] == run and each["text"]
+    ]
+    return texts[-1] if texts else ""
+
+
+def _because(view: dict[str, Any]) -> str:
+    error = view.get("error")
+    if isinstance(error, dict):
+        error = error.get("message")
+    return f": {error}" if error else ""

@@ -1,0 +1,55 @@
+"""The parts of a deployment, one command each, and the check that precedes it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.main.cli.environment import read_settings, require_stores
+from app.main.refusal import Refusal
+
+AgentsOption = Annotated[
+    Path | None, typer.Option("--agents", help="Folder of agents and functions (else AGENTS).")
+]
+
+
+def gateway(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (else HOST).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (else PORT).")] = None,
+    agents: AgentsOption = None,
+) -> None:
+    """Serve sockets and HTTP until told to stop."""
+    settings = read_settings(host=host, port=port, agents=agents)
+    require_stores(settings)
+    from app.main import web
+
+    web.serve(settings)
+
+
+def worker(agents: AgentsOption = None) -> None:
+    """Drive runs until told to stop."""
+    settings = read_settings(agents=agents)
+    require_stores(settings)
+    from app.main import worker as pool
+
+    pool.serve(settings)
+
+
+def migrate() -> None:
+    """Bring the database to the newest schema."""
+    settings = read_settings()
+    if not settings.database_url:
+        raise Refusal("DATABASE_URL is not set")
+    from app.main.migrate import upgrade
+
+    upgrade(settings.database_url)
+    typer.echo("The database is up to date.")
+
+
+def check(agents: AgentsOption = None) -> None:
+    """Load the agents and functions, and say what is wrong with them."""
+    settings = read_settings(agents=agents)
+    from app.main.load_agents import load
+
+    load(settings.agents)
+    typer.echo(f"{settings.agents} is in order.")

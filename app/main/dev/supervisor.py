@@ -1,0 +1,220 @@
+"""Starting the parts in order, keeping them running, stopping them in reverse.
+
+One thread and one loop: it waits for an event (a signal, a child's end, a changed file) or a tick,
+and then tends every part.  Signal handlers and the file watcher only put a word into a queue.
+"""
+
+import os
+import signal
+import sys
+import threading
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import Literal, TypeAlias
+
+from app.main.dev.child import Child, stop_all
+from app.main.dev.declarations import fault_in, watch_folder
+from app.main.dev.folder import DataFolder
+from app.main.dev.ready import Pids, Ready
+from app.main.dev.stores import Store, stores
+from app.main.embedded.ports import free_port, is_free
+from app.main.guard import Guard
+from app.main.migrate import upgrade
+from app.main.refusal import Refusal
+from app.settings import Settings
+
+Event: TypeAlias = Literal["stop", "child", "changed"]
+
+_TICK_S = 0.5
+_TICK_UNTIL_READY_S = 0.05
+
+
+@dataclass(frozen=True)
+class DevOptions:
+    """What ``ropewalk dev`` was asked for."""
+
+    host: str
+    port: int
+    data_dir: Path
+    ready_file: Path | None
+    agents: Path
+    workers: int
+    reload: bool
+
+
+class Supervisor:
+    """The life of one ``ropewalk dev``."""
+
+    def __init__(self, options: DevOptions, settings: Settings) -> None:
+        self._options = options
+        self._settings = settings
+        self._folder = DataFolder(options.data_dir)
+        self._ready_files = [self._folder.ready_file]
+        if options.ready_file is not None:
+            self._ready_files.append(options.ready_file.resolve())
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._stops_asked = 0
+        self._written: Ready | None = None
+        self._gateway: list[Child] = []
+        self._workers: list[Child] = []
+        self._stores: list[Store] = []
+        self._url = ""
+
+    def run(self) -> None:
+        """Run until told to stop.
+
+        Raises:
+            Refusal: it cannot start; nothing is left running.
+        """
+        self._folder.prepare()
+        host = self._options.host
+        port = self._options.port or free_port()
+        if not is_free(host, port):
+            raise Refusal(f"port {port} is taken: choose another with --port (0 picks a free one)")
+        self._url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
+        lock = self._folder.lock()
+        guard = Guard(keep_open=(lock,))
+        no_more_changes = threading.Event()
+        try:
+            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(each, self._asked_to_stop)
+            signal.signal(signal.SIGCHLD, lambda *_: self._events.put("child"))
+            self._start(guard, port)
+            if self._options.reload:
+                watch_folder(
+                    self._options.agents, lambda: self._events.put("changed"), no_more_changes
+                )
+            self._keep_running()
+        finally:
+            no_more_changes.set()
+            self._stop()
+            guard.close()
+            os.close(lock)
+
+    def _start(self, guard: Guard, port: int) -> None:
+        self._remove_ready_files()
+        self._stores = stores(
+            self._folder.path,
+            guard,
+            database_url=self._settings.database_url,
+            redis_url=self._settings.redis_url,
+        )
+        for store in self._stores:
+            store.tend()
+        database, redis = self._stores
+        upgrade(database.fast_url)
+        env = self._environment(port, database, redis)
+        patience_s = self._settings.drain_s + 5
+        self._gateway = [Child("gateway", env, guard, patience_s)]
+        self._workers = [
+            Child("worker", env, guard, patience_s) for _ in range(self._options.workers)
+        ]
+        for child in self._children:
+            child.start()
+
+    @property
+    def _children(self) -> list[Child]:
+        return [*self._gateway, *self._workers]
+
+    def _environment(self, port: int, database: Store, redis: Store) -> dict[str, str]:
+        given = self._settings.jwt_secret
+        return {
+            "LOG_LEVEL": "WARNING",
+            **os.environ,
+            "ROPEWALK_DEV": "1",
+            "DATABASE_URL": database.fast_url,
+            "REDIS_URL": redis.fast_url,
+            "HOST": self._options.host,
+            "PORT": str(port),
+            "AGENTS": str(self._options.agents.resolve()),
+            "JWT_SECRET": given.get_secret_value() if given else self._folder.secret(),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def _keep_running(self) -> None:
+        while True:
+            events = self._next_events()
+            if "stop" in events:
+                return
+            if "changed" in events:
+                self._reload()
+            parts: list[Store | Child] = [*self._stores, *self._children]
+            for part in parts:
+                news = part.tend()
+                if news is not None:
+                    _say(news)
+            self._tell_if_ready()
+
+    def _next_events(self) -> set[Event]:
+        """Wait for an event, or for the next tick, and return all that have come."""
+        events: set[Event] = set()
+        with suppress(Empty):
+            events.add(self._events.get(timeout=_TICK_S if self._written else _TICK_UNTIL_READY_S))
+            while True:
+                events.add(self._events.get_nowait())
+        return events
+
+    def _reload(self) -> None:
+        """Start gateway and workers anew, unless what was declared is wrong."""
+        fault = fault_in(self._options.agents)
+        if fault is not None:
+            _say(f"not reloaded: {fault}")
+            return
+        stop_all(self._children, self._in_a_hurry)
+        for child in self._children:
+            child.start_afresh()
+        _say("reloaded")
+
+    def _tell_if_ready(self) -> None:
+        """Write the ready files when the gateway serves, and again when a process changes."""
+        now = self._ready()
+        if now is None or now == self._written or (self._written is None and not self._serves()):
+            return
+        for file in self._ready_files:
+            now.write(file)
+        if self._written is None:
+            _say(f"Ropewalk runs at {self._url} (Ctrl-C stops it)")
+        self._written = now
+
+    def _ready(self) -> Ready | None:
+        """Return what the ready file should say, or nothing while a process is being replaced."""
+        gateway = tuple(child.pid for child in self._gateway if child.pid is not None)
+        workers = tuple(child.pid for child in self._workers if child.pid is not None)
+        if len(gateway) + len(workers) < len(self._children):
+            return None
+        database, redis = self._stores
+        pids = Pids(os.getpid(), gateway, workers, database.pid, redis.pid)
+        return Ready(self._url, database.url, redis.url, pids)
+
+    def _serves(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self._url}/readyz", timeout=2) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def _asked_to_stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stops_asked += 1
+        self._events.put("stop")
+
+    def _in_a_hurry(self) -> bool:
+        return self._stops_asked > 1
+
+    def _stop(self) -> None:
+        self._remove_ready_files()
+        stop_all(self._children, self._in_a_hurry)
+        for store in reversed(self._stores):
+            store.stop()
+
+    def _remove_ready_files(self) -> None:
+        for file in self._ready_files:
+            file.unlink(missing_ok=True)
+
+
+def _say(sentence: str) -> None:
+    print(f"  {sentence}", file=sys.stderr, flush=True)  # noqa: T201
