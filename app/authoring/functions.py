@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from enum import StrEnum
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from app.domain.errors import DeclarationError
+from app.authoring.place import Place
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,6 +34,7 @@ class ServerFunction(Generic[P, R]):
         internal: whether only server code may call it.
         idempotent: whether the body may run again when a call is repeated under its
             dedupe key.  Otherwise an action that was cut off is not tried again.
+        place: where it is written.
     """
 
     def __init__(
@@ -51,11 +52,12 @@ class ServerFunction(Generic[P, R]):
         self.internal = internal
         self.idempotent = idempotent
         self.body = body
+        self.place = place_of(body)
         if not inspect.iscoroutinefunction(body):
-            raise DeclarationError(f"{place(body)}: a @{kind} must be declared with `async def`")
-        if not self.name.isidentifier():
-            raise DeclarationError(
-                f"{place(body)}: {self.name!r} cannot name a function; use letters, digits and _"
+            raise self.place.error(f"{self.name}: declare a @{kind} with `async def`")
+        if not (self.name.isidentifier() and self.name.isascii()):
+            raise self.place.error(
+                f"{self.name!r} cannot name a function: use letters, digits and _"
             )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
@@ -153,9 +155,10 @@ def _declare(
     return declare if body is None else declare(body)
 
 
-def place(body: Callable[..., object]) -> str:
-    """Return where a function is written, as ``file:line, name``."""
+def place_of(body: Callable[..., object]) -> Place:
+    """Return the line where a function is written."""
     plain = inspect.unwrap(body)
     code = getattr(plain, "__code__", None)
-    name = getattr(plain, "__qualname__", repr(plain))
-    return f"{code.co_filename}:{code.co_firstlineno}, {name}" if code else name
+    if code is None:
+        return Place(getattr(plain, "__module__", ""), "<unknown>", 0)
+    return Place(plain.__module__, code.co_filename, code.co_firstlineno)
