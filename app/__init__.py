@@ -1,0 +1,54 @@
+"""Ropewalk: a self-hosted, realtime chat backend for durable AI agents.
+
+This is the one door for code under ``agents/``.  The names are handed on lazily:
+``import app.domain`` must not load a model library, which takes a second.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.authoring.agent import Agent
+    from app.authoring.contexts import ActionContext, MutationContext, QueryContext
+    from app.authoring.function_tool import function_tool
+    from app.authoring.functions import action, mutation, query
+    from app.authoring.tool_context import InstructionsContext, ToolContext, ToolError
+    from app.authoring.tools import tool
+
+__all__ = [
+    "ActionContext",
+    "Agent",
+    "InstructionsContext",
+    "MutationContext",
+    "QueryContext",
+    "ToolContext",
+    "ToolError",
+    "action",
+    "function_tool",
+    "mutation",
+    "query",
+    "tool",
+]
+
+_HOMES = {
+    "agent": ("Agent",),
+    "contexts": ("ActionContext", "MutationContext", "QueryContext"),
+    "function_tool": ("function_tool",),
+    "functions": ("action", "mutation", "query"),
+    "tool_context": ("InstructionsContext", "ToolContext", "ToolError"),
+    "tools": ("tool",),
+}
+_MODULES = {name: f"app.authoring.{home}" for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Load the module that declares a name, the first time it is asked for."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'app' has no attribute {name!r}")
+    value: object = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

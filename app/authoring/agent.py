@@ -1,0 +1,196 @@
+"""``Agent``: who answers.  A declaration, checked when it is written, without I/O."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from app.authoring.function_tool import FunctionTool
+from app.authoring.functions import ServerFunction
+from app.authoring.place import Place, calling_place
+from app.authoring.producer import RESERVED_SLUGS
+from app.authoring.tool_context import InstructionsContext
+from app.authoring.tools import Tool, check_tool_name
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+Access: TypeAlias = Literal["authenticated", "public", "internal"]
+ModelChoice: TypeAlias = "str | Model"
+ModelSource: TypeAlias = "ModelChoice | Callable[[Any], ModelChoice]"
+"""A model id, a model object, or a callable that gets the settings and returns one of those."""
+Instructions: TypeAlias = (
+    str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
+)
+AnyTool: TypeAlias = Tool | FunctionTool
+
+MAX_TURNS: Final = 100
+TOOL_RETRIES: Final = 2
+
+RESERVED_TOOL_NAMES: Final = frozenset(
+    {"bash", "read", "write", "edit", "web_search", "web_fetch"}
+    | {"set_trigger", "list_triggers", "list_workflows"}
+    | {"searchMemory", "readMemory", "updateWorkingMemory", "submit_structured_output"}
+)
+RESERVED_TOOL_PREFIX: Final = "handoff_to_"
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class Agent:
+    """An agent under ``agents/``; to bind it to a name in a module is to register it.
+
+    Attributes:
+        slug: the permanent identity, in addresses, calls and history; by default the
+            attribute's name.
+        name: for people; by default made from the slug.
+        access: who may start a run through the built-in call and route: a verified user
+            (``authenticated``), anybody (``public``), server code alone (``internal``).
+        max_turns: model requests per run at most.
+        tool_retries: how often a failing tool is tried again, unless it says otherwise.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: "ModelSource",
+        slug: str | None = None,
+        name: str | None = None,
+        description: str = "",
+        instructions: Instructions | None = None,
+        system_prompt: Instructions | None = None,
+        max_turns: int | None = None,
+        max_steps: int | None = None,
+        tools: Iterable[AnyTool] | Mapping[str, AnyTool] = (),
+        access: Access = "authenticated",
+        tool_retries: int = TOOL_RETRIES,
+    ) -> None:
+        """Declare an agent.
+
+        Args:
+            model: ``"provider:model"`` or ``"vendor/model-id"``, a pydantic-ai model, or a
+                callable that gets the settings and returns one of those.  ``"default"`` is
+                what ROPEWALK_MODEL says, or the provider whose key is set.
+            slug: see the class.
+            name: see the class.
+            description: one sentence for people who choose an agent.
+            instructions: the system prompt, or a callable asked once a run for it.
+            system_prompt: another spelling of ``instructions``.
+            max_turns: model requests per run at most, 100 by default.
+            max_steps: another spelling of ``max_turns``.
+            tools: a list, or a mapping from the name that the model sees.
+            access: see the class.
+            tool_retries: see the class.
+
+        Raises:
+            DeclarationError: something contradicts something; the message names the fix.
+        """
+        self.place = calling_place()
+        self.model = _checked_model(model, self.place)
+        self.instructions = (
+            _one_of(self.place, instructions=instructions, system_prompt=system_prompt) or ""
+        )
+        turns = _one_of(self.place, max_turns=max_turns, max_steps=max_steps)
+        self.max_turns = _at_least(
+            1, MAX_TURNS if turns is None else turns, "max_turns", self.place
+        )
+        self.tool_retries = _at_least(0, tool_retries, "tool_retries", self.place)
+        self.description = description
+        self.tools: Mapping[str, AnyTool] = MappingProxyType(_by_name(tools, self.place))
+        if access not in get_args(Access):
+            raise self.place.error(f"access={access!r}: it is one of {', '.join(get_args(Access))}")
+        self.access: Access = access
+        self._slug = None if slug is None else _checked_slug(slug, self.place)
+        self._name = name
+
+    @property
+    def slug(self) -> str:
+        """The permanent identity.
+
+        Raises:
+            DeclarationError: it has none yet, because no module binds it to a name.
+        """
+        if self._slug is None:
+            raise self.place.error(
+                "this agent has no slug: bind it to a name in a module under agents/"
+            )
+        return self._slug
+
+    @property
+    def name(self) -> str:
+        """What people read."""
+        return self._name or self.slug.replace("_", " ").replace("-", " ").capitalize()
+
+    def bind(self, attribute: str) -> None:
+        """Take the slug from the name that a module gives to this agent, if it has none."""
+        if self._slug is None:
+            self._slug = _checked_slug(attribute, self.place)
+
+    def __repr__(self) -> str:
+        return f"<Agent {self._slug or '?'} at {self.place}>"
+
+
+def _one_of(place: Place, **spellings: Any) -> Any:  # noqa: ANN401  # two spellings of one option
+    given = [name for name, value in spellings.items() if value is not None]
+    if len(given) > 1:
+        raise place.error(f"{' and '.join(given)} are two spellings of one option: give one")
+    return spellings[given[0]] if given else None
+
+
+def _at_least(least: int, value: object, option: str, place: Place) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise place.error(f"{option} has to be a whole number from {least}, got {value!r}")
+    return value
+
+
+def _checked_slug(slug: str, place: Place) -> str:
+    if slug in RESERVED_SLUGS:
+        raise place.error(
+            f"the slug {slug!r} is taken by ctx.agents.{slug}(): give another, slug=..."
+        )
+    if not _SLUG.fullmatch(slug):
+        raise place.error(
+            f"{slug!r} cannot be a slug: use up to 64 small letters, digits, - and _, "
+            f"beginning with a letter or digit, as slug={_suggested(slug)!r}"
+        )
+    return slug
+
+
+def _suggested(slug: str) -> str:
+    return re.sub(r"[^a-z0-9_-]+", "-", slug.lower()).strip("-_")[:64] or "assistant"
+
+
+def _checked_model(model: "ModelSource", place: Place) -> "ModelSource":
+    if isinstance(model, str) and model not in {"default", "test"}:
+        provider, _, name = model.replace("/", ":", 1).partition(":")
+        if not provider or not (name or provider == "demo") or model.isidentifier():
+            raise place.error(
+                f"model={model!r} names no provider: write provider:model or vendor/model, "
+                "as 'openai:gpt-5-mini'"
+            )
+    return model
+
+
+def _by_name(tools: Iterable[AnyTool] | Mapping[str, AnyTool], place: Place) -> dict[str, AnyTool]:
+    named: dict[str, AnyTool] = {}
+    pairs = tools.items() if isinstance(tools, Mapping) else ((None, each) for each in tools)
+    for given, each in pairs:
+        if isinstance(each, ServerFunction):
+            raise place.error(f"offer the function {each.name!r} as function_tool({each.name})")
+        if not isinstance(each, Tool | FunctionTool):
+            raise place.error(f"{each!r} is no tool: decorate the function with @tool")
+        offered = each if given is None else each.renamed(given)
+        name = check_tool_name(offered.name, place)
+        if name in RESERVED_TOOL_NAMES or name.startswith(RESERVED_TOOL_PREFIX):
+            raise place.error(
+                f"the tool name {name!r} is kept for a built-in: give another with name=..."
+            )
+        if name in named:
+            raise place.error(f"two tools are called {name!r}: rename one with name=...")
+        named[name] = offered
+    return named
+
+
+def takes_context(instructions: Callable[..., object]) -> bool:
+    """Whether a callable for ``instructions`` asks for an ``InstructionsContext``."""
+    return bool(inspect.signature(instructions).parameters)
