@@ -1,0 +1,51 @@
+"""How a process connects to Redis, and what it refuses.
+
+Every wait is bounded: a Redis that swallows packets must look like one that is away.
+"""
+
+from redis.asyncio import BlockingConnectionPool, Redis
+
+from app.domain.errors import ChatError
+
+ANSWER_S = 2.0
+"""Longer than any wait that we ask Redis for (``BLPOP``), shorter than a person's patience."""
+CONNECT_S = 1.0
+MAX_CONNECTIONS = 64
+"""A call holds a connection for one round trip: 64 carry hundreds of drives."""
+
+
+class RedisMayEvict(ChatError):
+    """Redis is set up to throw keys away; the journal must not be among them."""
+
+
+def connect(url: str, *, max_connections: int = MAX_CONNECTIONS) -> Redis:
+    """Return a client for ``redis://``, ``rediss://`` or ``unix://``; connects when first used.
+
+    Answers are bytes.  Close it with ``aclose()``, which closes its connections too.
+    """
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=max_connections,
+        timeout=ANSWER_S,
+        socket_timeout=ANSWER_S,
+        socket_connect_timeout=CONNECT_S,
+        decode_responses=False,
+    )
+    return Redis.from_pool(pool)
+
+
+async def refuse_eviction(redis: Redis) -> None:
+    """Return if this Redis keeps every key that it accepted until it expires.
+
+    Raises:
+        RedisMayEvict: its ``maxmemory-policy`` is not ``noeviction``.
+        redis.exceptions.RedisError: it does not answer.
+    """
+    memory = await redis.info("memory")
+    policy = memory["maxmemory_policy"]
+    if policy != "noeviction":
+        raise RedisMayEvict(
+            f"Redis may evict keys (maxmemory-policy is {policy}), and with them finished steps "
+            "that Postgres does not have yet. Set it to noeviction: "
+            "redis-cli CONFIG SET maxmemory-policy noeviction, and in redis.conf."
+        )
