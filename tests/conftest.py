@@ -18,8 +18,8 @@ import pytest_socket
 import redis
 
 from app.main.embedded import EmbeddedPostgres, EmbeddedRedis
-from app.main.migrate import upgrade
 from app.settings import Settings
+from app.store.migrate import upgrade
 from tests.support.embedded_stores import (
     Databases,
     delete_keys,

@@ -40,7 +40,7 @@ def migrate() -> None:
     settings = read_settings()
     if not settings.database_url:
         raise Refusal("DATABASE_URL is not set")
-    from app.main.migrate import upgrade
+    from app.store.migrate import upgrade
 
     upgrade(settings.database_url)
     typer.echo("The database is up to date.")

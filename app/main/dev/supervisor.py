@@ -24,9 +24,9 @@ from app.main.dev.ready import Pids, Ready
 from app.main.dev.stores import Store, stores
 from app.main.embedded.ports import free_port, is_free
 from app.main.guard import Guard
-from app.main.migrate import upgrade
 from app.main.refusal import Refusal
 from app.settings import Settings
+from app.store.migrate import upgrade
 
 Event: TypeAlias = Literal["stop", "child", "changed"]
 
