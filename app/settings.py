@@ -1,8 +1,8 @@
 """Everything that the environment may say, in one place.
 
 Only ``app.main`` reads this module (import-linter holds it); the rest of the code is handed values.
-Secrets come from the environment alone and never appear in a ``repr``.  Each setting is documented by
-its description, and ``docs/deployment.md`` names them all
+Secrets come from the environment alone and never appear in a ``repr``.  Each setting is documented
+by its description, and ``docs/deployment.md`` names them all
 (``tests/architecture/test_settings_documented.py``).
 """
 
@@ -61,9 +61,9 @@ class Settings(BaseSettings):
     )
 
     ropewalk_model: str = Field(
-        "demo:",
-        description="Model of the shipped agents, as `provider:model`. `demo:` is the "
-        "built-in scripted one.",
+        "",
+        description="Model of agents that say `default`, as `provider:model`. Empty: the provider "
+        "whose key is set (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`), else the scripted `demo:`.",
     )
     stream_tokens: bool = Field(
         default=True, description="`off` makes every model request a plain, unstreamed one."

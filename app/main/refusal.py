@@ -1,7 +1,13 @@
-"""The one way in which a command gives up: a sentence for the person at the terminal.
+"""How a command gives up: a sentence for the person at the terminal, and an exit code.
 
-The CLI prints it after ``ropewalk:`` and exits with code 1; no traceback, nothing left running.
+The CLI prints the sentence after ``ropewalk:``; no traceback, nothing left running.
 """
+
+from typing import Final
+
+WRONG_DECLARATION: Final = 78
+"""Exit code when something under ``agents/`` is wrong (EX_CONFIG of sysexits.h): to start the
+process again is of no use before a file changes.  Everything else is 1."""
 
 
 class Refusal(Exception):

@@ -1,15 +1,17 @@
 """The ``ropewalk`` command.
 
-What cannot be done is one sentence and exit code 1, never a traceback.  Commands import what they
+What cannot be done is one sentence and an exit code, never a traceback.  Commands import what they
 need when they run, so that ``--help`` and completion are quick.
 """
 
 import sys
+from typing import NoReturn
 
 import typer
 
+from app.domain.errors import ChatError, DeclarationError
 from app.main.cli import agents, dev, generate, serve, token
-from app.main.refusal import Refusal
+from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
     name="ropewalk",
@@ -31,6 +33,12 @@ def main() -> None:
     """Run the command line."""
     try:
         cli()
-    except Refusal as refusal:
-        print(f"ropewalk: {refusal}", file=sys.stderr)  # noqa: T201
-        sys.exit(1)
+    except DeclarationError as error:
+        _give_up(error, WRONG_DECLARATION)
+    except (Refusal, ChatError) as error:
+        _give_up(error, 1)
+
+
+def _give_up(error: Exception, code: int) -> NoReturn:
+    print(f"ropewalk: {error}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

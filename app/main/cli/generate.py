@@ -48,7 +48,7 @@ def _group() -> None:
 @cli.command("agent")
 def agent(
     name: Annotated[str, typer.Option(help="Its slug, such as support or order-desk.")],
-    model: Annotated[str, typer.Option(help="Its model, as provider:model.")] = "demo:",
+    model: Annotated[str, typer.Option(help="Its model, as provider:model.")] = "default",
     agents: Annotated[Path, typer.Option(help="The folder of agents.", envvar="AGENTS")] = Path(
         "agents"
     ),

@@ -4,6 +4,7 @@ The first time at once; one that keeps dying young is started ever more slowly, 
 seconds.  How long to wait is pure (``pause_before_s``).
 """
 
+import math
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.main.guard import Guard
+from app.main.refusal import WRONG_DECLARATION
 
 _YOUNG_S = 5.0
 _LONGEST_PAUSE_S = 5.0
@@ -63,6 +65,9 @@ class Child:
         if code is None:
             return None
         self.forget()
+        if code == WRONG_DECLARATION:
+            self._due = math.inf
+            return f"the {self.command} waits for a change of the agents"
         is_young = time.monotonic() - self._started < _YOUNG_S
         self._young_deaths = self._young_deaths + 1 if is_young else 0
         pause_s = pause_before_s(self._young_deaths)
@@ -72,9 +77,15 @@ class Child:
             f" in {pause_s:g} s" * (pause_s > 0)
         )
 
+    @property
+    def is_waiting_for_a_change(self) -> bool:
+        """Whether it ended because a declaration is wrong: it stays away until told to start."""
+        return self._due == math.inf
+
     def start_afresh(self) -> None:
         """Start it without a pause: what made it die may have been mended."""
         self._young_deaths = 0
+        self._due = 0.0
         self.start()
 
     def forget(self) -> None:

@@ -148,7 +148,14 @@ class Supervisor:
                 news = part.tend()
                 if news is not None:
                     _say(news)
+            if self._written is None:
+                self._refuse_a_false_start()
             self._tell_if_ready()
+
+    def _refuse_a_false_start(self) -> None:
+        """Give up if the declarations were wrong from the start; later ones are waited for."""
+        if any(child.is_waiting_for_a_change for child in self._children):
+            raise Refusal(f"not started: {self._options.agents} has to be mended first")
 
     def _next_events(self) -> set[Event]:
         """Wait for an event, or for the next tick, and return all that have come."""

@@ -1,0 +1,52 @@
+"""What the environment says is read once, checked, and kept secret where it is."""
+
+import pytest
+
+from app.main.cli.environment import read_settings, require_stores
+from app.main.refusal import Refusal
+
+
+def test_a_variable_sets_the_field_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKER_SLOTS", "7")
+    monkeypatch.setenv("STREAM_TOKENS", "off")
+
+    settings = read_settings()
+
+    assert (settings.worker_slots, settings.stream_tokens) == (7, False)
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "")
+
+    assert read_settings().port == 8000
+
+
+def test_the_command_line_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "1")
+
+    assert read_settings(port=2, host=None).port == 2
+
+
+def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JWT_SECRET", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.setenv(name, "postgresql://somebody:confidential@host/name")
+
+    assert "confidential" not in repr(read_settings())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PORT", "70000"), ("WORKER_SLOTS", "0"), ("LOG_FORMAT", "xml"), ("REDIS_NAMESPACE", "a b")],
+)
+def test_a_value_without_sense_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(Refusal, match=name):
+        read_settings()
+
+
+def test_a_missing_store_is_refused_by_name() -> None:
+    with pytest.raises(Refusal, match="DATABASE_URL"):
+        require_stores(read_settings())
