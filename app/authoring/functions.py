@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from enum import StrEnum
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from app.authoring.place import Place
 
@@ -66,16 +66,23 @@ class ServerFunction(Generic[P, R]):
 
 
 Body = Callable[P, Coroutine[Any, Any, R]]
-Decorator = Callable[[Body[P, R]], ServerFunction[P, R]]
+
+
+class Decorator(Protocol):
+    """What a decorator with options is, once it has them."""
+
+    def __call__(self, body: Body[P, R], /) -> ServerFunction[P, R]:
+        """Declare the function."""
+        ...
 
 
 @overload
 def query(body: Body[P, R], /) -> ServerFunction[P, R]: ...
 @overload
-def query(*, internal: bool = False, name: str | None = None) -> Decorator[P, R]: ...
+def query(*, internal: bool = False, name: str | None = None) -> Decorator: ...
 def query(
     body: Body[P, R] | None = None, /, *, internal: bool = False, name: str | None = None
-) -> ServerFunction[P, R] | Decorator[P, R]:
+) -> ServerFunction[P, R] | Decorator:
     """Declare a function that reads.
 
     It runs in a read-only transaction and its first parameter is a ``QueryContext``.
@@ -91,10 +98,10 @@ def query(
 @overload
 def mutation(body: Body[P, R], /) -> ServerFunction[P, R]: ...
 @overload
-def mutation(*, internal: bool = False, name: str | None = None) -> Decorator[P, R]: ...
+def mutation(*, internal: bool = False, name: str | None = None) -> Decorator: ...
 def mutation(
     body: Body[P, R] | None = None, /, *, internal: bool = False, name: str | None = None
-) -> ServerFunction[P, R] | Decorator[P, R]:
+) -> ServerFunction[P, R] | Decorator:
     """Declare a function that is one transaction.
 
     Its first parameter is a ``MutationContext``.  It commits when the body returns and
@@ -114,7 +121,7 @@ def action(body: Body[P, R], /) -> ServerFunction[P, R]: ...
 @overload
 def action(
     *, internal: bool = False, name: str | None = None, idempotent: bool = False
-) -> Decorator[P, R]: ...
+) -> Decorator: ...
 def action(
     body: Body[P, R] | None = None,
     /,
@@ -122,7 +129,7 @@ def action(
     internal: bool = False,
     name: str | None = None,
     idempotent: bool = False,
-) -> ServerFunction[P, R] | Decorator[P, R]:
+) -> ServerFunction[P, R] | Decorator:
     """Declare a function that may talk to the world and has no transaction.
 
     Its first parameter is an ``ActionContext``.  A call that is repeated under its dedupe
@@ -146,7 +153,7 @@ def _declare(
     internal: bool,
     name: str | None,
     idempotent: bool = False,
-) -> ServerFunction[P, R] | Decorator[P, R]:
+) -> ServerFunction[P, R] | Decorator:
     def declare(function: Body[P, R]) -> ServerFunction[P, R]:
         return ServerFunction(
             function, kind=kind, name=name, internal=internal, idempotent=idempotent

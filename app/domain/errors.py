@@ -101,6 +101,10 @@ class StoreUnavailable(TransientFault):
     """Postgres did not answer.  Nothing can be recorded until it does."""
 
 
+class Contended(TransientFault):
+    """Two transactions ran into each other; nothing of this one is there.  Run it again whole."""
+
+
 class IllegalTransition(ChatError):
     """A state has no edge for an event: our bug, never expected."""
 

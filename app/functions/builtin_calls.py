@@ -1,0 +1,126 @@
+"""``agents:agentRun``, ``agentCancel``, ``agentResolveApproval``: what clients may do.
+
+They check for themselves who may do it (R8).  What a later issue brings is refused
+by name rather than ignored.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field
+
+from app.authoring.contexts import ActionContext, MutationContext
+from app.authoring.functions import ServerFunction, action, mutation
+from app.domain.approval import Decision
+from app.domain.errors import InvalidArgument, NotFound
+from app.domain.storable import Json
+from app.functions.agent_runs import AgentRuns
+from app.functions.builtin_reads import Key
+from app.threads.access import Access, check_may_decide, check_may_start, readable_thread
+
+
+class AgentCard(Protocol):
+    """What the built-ins know of an agent."""
+
+    @property
+    def slug(self) -> str:
+        """Its permanent identity."""
+        ...
+
+    @property
+    def access(self) -> Access:
+        """Who may start a run of it from outside."""
+        ...
+
+
+class AgentCallFunctions:
+    """The calls, over the agents that were loaded."""
+
+    def __init__(
+        self, runs: AgentRuns, agents: Mapping[str, AgentCard], *, open_threads_decide: bool
+    ) -> None:
+        """Hold what the calls need.
+
+        Args:
+            runs: the stores.
+            agents: by slug.
+            open_threads_decide: whether whoever knows an ownerless thread's key may decide
+                its approvals (R9).
+        """
+        self._runs = runs
+        self._agents = agents
+        self._open_threads_decide = open_threads_decide
+
+    def functions(self) -> Sequence[ServerFunction[..., Any]]:
+        """Return the declarations."""
+        return [
+            mutation(name="agent_run")(self.run),
+            action(name="agent_cancel", idempotent=True)(self.cancel),
+            action(name="agent_resolve_approval", idempotent=True)(self.resolve_approval),
+        ]
+
+    async def run(
+        self,
+        ctx: MutationContext,
+        *,
+        agent: str,
+        input: str,  # noqa: A002  # the wire's word
+        key: Key | None = None,
+        title: str | None = None,
+        model: str | None = None,
+        mode: Json = None,
+        goal: Json = None,
+        output_schema: Json = None,
+        attachments: Json = None,
+    ) -> dict[str, str]:
+        """Start a run as the caller, on a new thread or the next one of an old thread."""
+        _refuse_later_options(
+            mode=mode, goal=goal, outputSchema=output_schema, attachments=attachments
+        )
+        card = self._agents.get(agent)
+        check_may_start(agent, card.access if card else None, ctx.auth)
+        started = await ctx.agents.run(
+            agent, input=input, owner=ctx.auth.user_id, thread_key=key, title=title, model=model
+        )
+        return {"id": started.id, "key": started.thread_key}
+
+    async def cancel(
+        self,
+        ctx: ActionContext,
+        *,
+        key: Key,
+        run_id: Annotated[str, Field(min_length=1)] | None = None,
+    ) -> dict[str, bool]:
+        """End the run that the caller means as cancelled; another or a finished one stays."""
+        thread = await readable_thread(self._runs.reader, key, ctx.auth)
+        if thread is None:
+            return {"cancelled": False}
+        ended = await self._runs.store.cancel(thread.id, run_id)
+        return {"cancelled": ended is not None}
+
+    async def resolve_approval(
+        self,
+        ctx: ActionContext,
+        *,
+        key: Key,
+        tool_call_id: Annotated[str, Field(min_length=1)],
+        decision: Literal["approved", "denied"],
+        reason: Annotated[str, Field(max_length=2000)] | None = None,
+        edited_input: Json = None,
+    ) -> dict[str, str]:
+        """Decide the tool call that waits; the same decision again answers the stored one."""
+        _refuse_later_options(editedInput=edited_input)
+        thread = await self._runs.reader.find(key)
+        check_may_decide(thread, ctx.auth, open_threads=self._open_threads_decide)
+        approval = thread and await self._runs.store.decide(
+            thread.id, tool_call_id, Decision(decision), ctx.auth, reason
+        )
+        if approval is None:
+            raise NotFound(f"no approval for tool call {tool_call_id!r}")
+        return {"approvalId": approval.id, "decision": approval.status.value}
+
+
+def _refuse_later_options(**options: Json) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidArgument(f"{name}: not supported by this version")

@@ -1,0 +1,244 @@
+"""Calls a function: finds it, checks the arguments, runs it by its kind, checks the result.
+
+    query     a read-only transaction
+    mutation  one transaction, with the dedupe row in it; run again whole when it ran
+              into another one; runs that it starts exist exactly if it commits
+    action    no transaction; its dedupe row is committed before it starts
+
+Every way in (socket, HTTP, tools, other functions) comes through ``Functions.call``.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Collection, Coroutine, Mapping
+from time import perf_counter
+from typing import Any
+
+from app.authoring.contexts import ActionContext, MutationContext, QueryContext
+from app.authoring.functions import FunctionKind
+from app.authoring.producer import Producers
+from app.domain.errors import (
+    AgentFault,
+    ChatError,
+    Conflict,
+    Contended,
+    NotFound,
+    TransientFault,
+)
+from app.domain.identity import Identity
+from app.domain.storable import Json
+from app.functions.agent_runs import AgentRuns, CallScope, ImmediateCalls, TransactionalCalls
+from app.functions.memory import Call, answered, failed
+from app.functions.ports import RememberedCall, Transactions
+from app.functions.registry import FunctionRegistry, Registered
+from app.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+TRANSACTION_LIMIT_S = 30.0
+"""A query or mutation holds a database connection; what takes longer belongs in an action."""
+
+TRIES = 8
+"""How often a mutation is run whose transaction keeps running into others."""
+
+ANSWER_PATIENCE_S = 30.0
+"""How long a repeated action waits for the first one's answer."""
+
+_POLL_S = 0.25
+
+
+class Functions:
+    """All functions of a process, callable."""
+
+    def __init__(
+        self,
+        registry: FunctionRegistry,
+        transactions: Transactions,
+        runs: AgentRuns,
+        slugs: Collection[str],
+        metrics: Metrics,
+    ) -> None:
+        self._registry = registry
+        self._transactions = transactions
+        self._runs = runs
+        self._slugs = tuple(slugs)
+        self._metrics = metrics
+
+    async def call(
+        self,
+        ref: str,
+        args: Mapping[str, object] | None = None,
+        *,
+        caller: Identity,
+        dedupe: str | None = None,
+        internal: bool = False,
+    ) -> Json:
+        """Return what the function at ``ref`` answers.
+
+        Args:
+            ref: ``module:name``; the name in either spelling.
+            args: by name, in either spelling.
+            caller: whom the function sees as ``ctx.auth``.
+            dedupe: the same call under the same key takes effect once and answers the same.
+            internal: the call comes from server code, which may call internal functions.
+
+        Raises:
+            NotFound: there is no such function for this caller.
+            InvalidArgument: the arguments do not fit.
+            ChatError: whatever else the function refuses with.
+        """
+        found = self._registry.lookup(ref)
+        if found is None or (found.function.internal and not internal):
+            raise NotFound(f"no function {ref!r}")
+        given = args or {}
+        arguments = found.signature.take(given)
+        call = None if dedupe is None else Call.of(caller, found.ref, dedupe, given)
+        begun, outcome = perf_counter(), "ok"
+        try:
+            return await self._run(found, arguments, caller, call)
+        except ChatError as error:
+            outcome = error.code
+            if isinstance(error, AgentFault):
+                log.exception("function %s", found.ref)
+            raise
+        except BaseException:
+            outcome = "CUT_OFF"
+            raise
+        finally:
+            self._metrics.functions.labels(found.ref, outcome).observe(perf_counter() - begun)
+
+    async def _run(
+        self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
+    ) -> Json:
+        match found.function.kind:
+            case FunctionKind.QUERY:
+                return await _deliberate(found, _in_time(self._query(found, arguments, caller)))
+            case FunctionKind.MUTATION:
+                mutating = self._mutate(found, arguments, caller, call)
+                return await _deliberate(found, _in_time(mutating))
+            case FunctionKind.ACTION if call is None or found.function.idempotent:
+                return await _deliberate(found, self._act(found, arguments, caller, call))
+            case FunctionKind.ACTION:
+                return await self._act_once(found, arguments, caller, call)
+
+    async def _query(self, found: Registered, arguments: dict[str, Any], caller: Identity) -> Json:
+        async with self._transactions.read_only() as session:
+            return await _body(found, QueryContext(caller, session), arguments)
+
+    async def _mutate(
+        self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
+    ) -> Json:
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._mutate_once(found, arguments, caller, call)
+            except Contended:
+                if attempt == TRIES:
+                    raise
+                # Full jitter, so that those who met do not meet again.
+                await asyncio.sleep(random.uniform(0, 0.005 * (1 << attempt)))  # noqa: S311
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _mutate_once(
+        self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
+    ) -> Json:
+        scope = self._scope(caller, call)
+        async with self._transactions.begin() as unit:
+            if call is not None:
+                earlier = await unit.remember(call.key, call.arguments)
+                if earlier is not None:
+                    return call.outcome_of(earlier)
+            agents = TransactionalCalls(scope, unit)
+            context = MutationContext(caller, unit.session, Producers(self._slugs, agents))
+            value = await _body(found, context, arguments)
+            if call is not None:
+                await unit.answer(call.key, answered(value))
+        await agents.after_commit()
+        return value
+
+    async def _act(
+        self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
+    ) -> Json:
+        agents = Producers(self._slugs, ImmediateCalls(self._scope(caller, call)))
+
+        async def run(ref: str, args: Mapping[str, object] | None = None) -> Json:
+            return await self.call(ref, args, caller=caller, internal=True)
+
+        return await _body(found, ActionContext(caller, agents, run), arguments)
+
+    async def _act_once(
+        self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call
+    ) -> Json:
+        earlier = await self._remember(call)
+        if earlier is not None:
+            return await self._answer_of(call, earlier)
+        try:
+            value = await _deliberate(found, self._act(found, arguments, caller, call))
+        except ChatError as error:
+            await self._note(call, failed(error))
+            raise
+        await self._note(call, answered(value))
+        return value
+
+    async def _answer_of(self, call: Call, earlier: RememberedCall) -> Json:
+        """Return the first call's answer, when it comes.
+
+        Raises:
+            Conflict: it did not come; what has become of that call is not known.
+        """
+        call.check(earlier)
+        try:
+            async with asyncio.timeout(ANSWER_PATIENCE_S):
+                while earlier.result is None:
+                    await asyncio.sleep(_POLL_S)
+                    earlier = await self._remember(call) or earlier
+        except TimeoutError:
+            raise Conflict(
+                "this call was made before and has not answered; what became of it is not known"
+            ) from None
+        return call.outcome_of(earlier)
+
+    async def _remember(self, call: Call) -> RememberedCall | None:
+        async with self._transactions.begin() as unit:
+            return await unit.remember(call.key, call.arguments)
+
+    async def _note(self, call: Call, outcome: str) -> None:
+        try:
+            async with self._transactions.begin() as unit:
+                await unit.answer(call.key, outcome)
+        except TransientFault as error:
+            # The action has happened and its caller is told; only a repetition would not be.
+            log.warning("the outcome of %s is not stored: %s", call.key.function, error)
+
+    def _scope(self, caller: Identity, call: Call | None) -> CallScope:
+        return CallScope(self._runs, caller, call.key.dedupe if call else None)
+
+
+async def _in_time(work: Coroutine[Any, Any, Json]) -> Json:
+    limit = asyncio.timeout(TRANSACTION_LIMIT_S)
+    try:
+        async with limit:
+            return await work
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise TransientFault(
+            f"took longer than {TRANSACTION_LIMIT_S:g} s and was undone; an @action may take longer"
+        ) from None
+
+
+async def _deliberate(found: Registered, work: Coroutine[Any, Any, Json]) -> Json:
+    """Return what ``work`` does; what nobody meant for the caller becomes one plain sentence.
+
+    It stands outside of transactions, which have to see the database's own errors.
+    """
+    try:
+        return await work
+    except ChatError:
+        raise
+    except Exception as error:
+        raise AgentFault(f"{found.ref} failed") from error
+
+
+async def _body(found: Registered, context: object, arguments: dict[str, Any]) -> Json:
+    return found.signature.give(await found.function.body(context, **arguments))

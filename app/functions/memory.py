@@ -1,0 +1,100 @@
+"""The memory of calls: a call repeated under its dedupe key takes effect once.
+
+What is remembered is the outcome, a value or a deliberate error, and a digest of
+the arguments: the same key with others is a mistake of the caller's.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from pydantic_core import to_jsonable_python
+
+from app.domain import errors
+from app.domain.errors import ChatError, InvalidArgument
+from app.domain.identity import Identity
+from app.domain.storable import Json, decode, encode
+from app.functions.ports import CallKey, RememberedCall
+
+MAX_DEDUPE = 300
+
+_BY_CODE: dict[str, type[ChatError]] = {
+    fault.code: fault
+    for fault in (
+        errors.InvalidArgument,
+        errors.Unauthenticated,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.Conflict,
+        errors.PayloadTooLarge,
+        errors.RateLimited,
+        errors.TransientFault,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that may be repeated: its key and the digest of its arguments."""
+
+    key: CallKey
+    arguments: str
+
+    @classmethod
+    def of(cls, caller: Identity, ref: str, dedupe: str, arguments: object) -> "Call":
+        """Return the call.
+
+        Raises:
+            InvalidArgument: the key is empty, too long or unprintable.
+        """
+        if not (0 < len(dedupe) <= MAX_DEDUPE and dedupe.isprintable()):
+            raise InvalidArgument(f"a dedupe key has 1 to {MAX_DEDUPE} printable characters")
+        return cls(CallKey(caller.user_id or "", ref, dedupe), digest(arguments))
+
+    def outcome_of(self, earlier: RememberedCall) -> Json:
+        """Return what the earlier call answered, or raise what it raised.
+
+        Raises:
+            InvalidArgument: it had other arguments.
+            ChatError: it failed so.
+        """
+        self.check(earlier)
+        stored = decode(earlier.result or "null")
+        match stored:
+            case {"value": value}:
+                return value
+            case {"error": {"code": str(code), "message": str(message), **rest}}:
+                data = rest.get("data")
+                fault = _BY_CODE.get(code, ChatError)
+                raise fault(message, data if isinstance(data, dict) else None)
+            case _:
+                raise ChatError("the first answer to this call cannot be read")
+
+    def check(self, earlier: RememberedCall) -> None:
+        """Refuse another call that was given the same key.
+
+        Raises:
+            InvalidArgument: it had other arguments.
+        """
+        if earlier.arguments != self.arguments:
+            raise InvalidArgument("this dedupe key was used before, with other arguments")
+
+
+def answered(value: Json) -> str:
+    """Return the outcome of a call that answered, as it is stored."""
+    return encode({"value": value})
+
+
+def failed(error: ChatError) -> str:
+    """Return the outcome of a call that failed, as it is stored."""
+    outcome = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        return encode({"error": {**outcome, "data": to_jsonable_python(dict(error.data))}})
+    return encode({"error": outcome})
+
+
+def digest(arguments: object) -> str:
+    """Return the SHA-256 of arguments in hexadecimal; the order of names does not count."""
+    plain = json.loads(encode(to_jsonable_python(arguments, inf_nan_mode="null")))
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,78 @@
+"""What functions need of the store: transactions, and the memory of calls.
+
+Implemented by ``app.store``.  Laws that it keeps:
+
+* a unit of work is one READ COMMITTED transaction, committed when its block ends
+  and rolled back when the block raises;
+* what is started in it is announced, and the doorbell rung, after the commit;
+* a transaction that the database broke off because it ran into another one
+  (SQLSTATE 40001, 40P01) raises ``Contended``: nothing of it is there.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.domain.ports import StartedRun, StartRun
+
+
+@dataclass(frozen=True, slots=True)
+class CallKey:
+    """What makes a call single: who calls what under which key.
+
+    ``identity`` is empty for an anonymous caller; ``function`` is the reference as it
+    is spelled on the wire.
+    """
+
+    identity: str
+    function: str
+    dedupe: str
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCall:
+    """An earlier call under the same key.
+
+    ``arguments`` is their digest; ``result`` is JSON text, ``None`` while there is none.
+    """
+
+    arguments: str
+    result: str | None
+
+
+class UnitOfWork(Protocol):
+    """One open transaction."""
+
+    @property
+    def session(self) -> AsyncSession:
+        """The session of this transaction."""
+        ...
+
+    async def start(self, start: StartRun) -> StartedRun:
+        """Write a run in this transaction; see ``RunStore.start``."""
+        ...
+
+    async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:
+        """Note that this call is being made; return the earlier one if there was one.
+
+        Waits for a transaction that is just making the same call.
+        """
+        ...
+
+    async def answer(self, call: CallKey, result: str) -> None:
+        """Store the result of a remembered call."""
+        ...
+
+
+class Transactions(Protocol):
+    """Opens transactions."""
+
+    def begin(self) -> AbstractAsyncContextManager[UnitOfWork]:
+        """Open a unit of work."""
+        ...
+
+    def read_only(self) -> AbstractAsyncContextManager[AsyncSession]:
+        """Open a session whose transaction cannot write.  Costs nothing until it is used."""
+        ...

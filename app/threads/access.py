@@ -1,0 +1,84 @@
+"""Who may see, start and decide what.  Pure; every way in asks here.
+
+A thread of somebody else and a missing one are the same to a reader: both are
+``None``, and whatever answers is built from that one value.
+"""
+
+from typing import Literal, TypeAlias
+
+from app.domain.errors import Forbidden, NotFound, Unauthenticated
+from app.domain.identity import Identity
+from app.domain.ports import ThreadReader
+from app.domain.run import Run
+from app.domain.thread import Thread
+
+Access: TypeAlias = Literal["public", "authenticated", "internal"]
+"""Who may start a run of an agent from outside; ``internal`` is server code alone."""
+
+_NEWEST = (1 << 63) - 1
+"""The largest version that a row can have."""
+
+
+async def readable_thread(reader: ThreadReader, key: str, caller: Identity) -> Thread | None:
+    """Return the thread with this key if it answers to the caller."""
+    thread = await reader.find(key)
+    return thread if thread is not None and caller.may_read(thread.owner) else None
+
+
+async def thread_of(reader: ThreadReader, run: Run, caller: Identity) -> Thread | None:
+    """Return the thread of a run if it answers to the caller."""
+    # No message is newer than the newest possible version, so only the thread is read.
+    found = await reader.delta(run.thread_id, _NEWEST, 0)
+    return found.thread if found is not None and caller.may_read(found.thread.owner) else None
+
+
+def may_see_agent(access: Access, caller: Identity) -> bool:
+    """Return whether an agent is in the caller's list."""
+    match access:
+        case "public":
+            return True
+        case "authenticated":
+            return caller.user_id is not None
+        case "internal":
+            return caller.is_admin
+
+
+def check_may_start(slug: str, access: Access | None, caller: Identity) -> None:
+    """Let the caller start a run of this agent from outside, or raise.
+
+    Args:
+        slug: as the caller wrote it.
+        access: the agent's; ``None`` when there is no such agent.
+        caller: who asks.
+
+    Raises:
+        NotFound: no such agent, or an internal one: which, we do not say.
+        Unauthenticated: the caller has to sign in first.
+    """
+    if access is None or access == "internal":
+        raise NotFound(f"no agent {slug!r}")
+    if access == "authenticated" and caller.user_id is None:
+        raise Unauthenticated(f"sign in to talk to agent {slug!r}")
+
+
+def check_may_decide(thread: Thread | None, caller: Identity, *, open_threads: bool) -> None:
+    """Let the caller decide the approvals of this thread, or raise.
+
+    A missing thread is refused like a foreign one, except to admins, who may know.
+
+    Args:
+        thread: ``None`` when there is none.
+        caller: who decides.
+        open_threads: whether whoever knows an ownerless thread's key may decide there.
+
+    Raises:
+        Forbidden: the caller has no right to, or nobody could say.
+    """
+    if caller.is_admin:
+        return
+    if thread is not None:
+        if thread.owner is None and open_threads:
+            return
+        if thread.owner is not None and thread.owner == caller.user_id:
+            return
+    raise Forbidden("only the thread's owner or an admin may decide this")

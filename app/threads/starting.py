@@ -1,0 +1,120 @@
+"""What it takes to start a run: one place where a request becomes a ``StartRun``.
+
+Every way in (functions, HTTP, the command line, later channels and triggers) comes
+through here, so all of them keep the same bounds and the same defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.domain.errors import InvalidArgument
+from app.domain.message import text_part
+from app.domain.ports import Ids, StartRun
+from app.domain.storable import Json, encode, storable_text
+
+MAX_KEY = 300
+MAX_TITLE = 300
+MAX_INPUT = 262_144
+"""Characters of one message.  Longer texts belong into files."""
+
+MAX_TURNS = 1000
+TITLE_LENGTH = 60
+"""Characters of a title that is made from the first input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What somebody asks an agent.  ``author`` wrote it; ``owner`` gets a new thread."""
+
+    agent: str
+    text: str
+    thread_key: str | None = None
+    owner: str | None = None
+    author: str | None = None
+    title: str | None = None
+    model: str | None = None
+    max_turns: int | None = None
+    dedupe: str | None = None
+    as_admin: bool = False
+
+
+def start_of(prompt: Prompt, ids: Ids) -> StartRun:
+    """Return the start that ``prompt`` asks for, under fresh ids.
+
+    Raises:
+        InvalidArgument: a value is out of its bounds.
+    """
+    text = _checked_text(prompt.text)
+    thread_id = ids.new()
+    key = thread_id if prompt.thread_key is None else checked_key(prompt.thread_key)
+    return StartRun(
+        run_id=ids.new(),
+        thread_id=thread_id,
+        message_id=ids.new(),
+        thread_key=key,
+        agent=prompt.agent,
+        parts=encode([text_part(text)]),
+        owner=prompt.owner,
+        author=prompt.author,
+        title=title_of(text) if prompt.title is None else checked_title(prompt.title),
+        dedupe=prompt.dedupe,
+        policy=_policy(prompt),
+        as_admin=prompt.as_admin,
+    )
+
+
+def checked_key(key: str) -> str:
+    """Return a thread key that can be stored, shown and put in an address.
+
+    Raises:
+        InvalidArgument: it is empty, too long, or holds a control character.
+    """
+    if not 0 < len(key) <= MAX_KEY:
+        raise InvalidArgument(f"a thread key has 1 to {MAX_KEY} characters, got {len(key)}")
+    if not key.isprintable():
+        raise InvalidArgument("a thread key holds printable characters only")
+    return key
+
+
+def checked_title(title: str) -> str:
+    """Return a title on one line.
+
+    Raises:
+        InvalidArgument: it is empty or too long.
+    """
+    line = " ".join(storable_text(title).split())
+    if not 0 < len(line) <= MAX_TITLE:
+        raise InvalidArgument(f"a title has 1 to {MAX_TITLE} characters, got {len(line)}")
+    return line
+
+
+def title_of(text: str) -> str:
+    """Return a title made from a first input: its beginning, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_LENGTH:
+        return line
+    head = line[: TITLE_LENGTH - 1]
+    cut = head.rpartition(" ")[0] if line[TITLE_LENGTH - 1] != " " else head
+    # A text without a space in reach (a link, Chinese) is cut where the room ends.
+    return f"{cut.rstrip() or head}…"
+
+
+def _checked_text(text: str) -> str:
+    if not text.strip():
+        raise InvalidArgument("input: say something; the text is empty")
+    if len(text) > MAX_INPUT:
+        raise InvalidArgument(f"input: at most {MAX_INPUT} characters, got {len(text)}")
+    return storable_text(text)
+
+
+def _policy(prompt: Prompt) -> Mapping[str, Json]:
+    policy: dict[str, Json] = {}
+    if prompt.model is not None:
+        if not prompt.model.strip():
+            raise InvalidArgument("model: name one as provider:model, or leave it out")
+        policy["model"] = prompt.model
+    if prompt.max_turns is not None:
+        if not 1 <= prompt.max_turns <= MAX_TURNS:
+            raise InvalidArgument(f"maxTurns: from 1 to {MAX_TURNS}, got {prompt.max_turns}")
+        policy["maxTurns"] = prompt.max_turns
+    return policy
