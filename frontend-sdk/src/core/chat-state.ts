@@ -1,0 +1,117 @@
+/**
+ * What a chat shows, computed from what is known: rows, live text, the thread, own sends.
+ *
+ * Pure, and one object: a view that reads it can never show a message beside the text it
+ * grew from, or one thread's status beside another's messages.
+ */
+
+import type { RopewalkError } from "./errors.js";
+import { type LiveText, type LiveTurn, liveTurns, spokenText } from "./live-text.js";
+import { type ChatMessage, overlay, type Send, unsettled } from "./optimistic.js";
+import type { Message, PendingApproval, ThreadStatus, ThreadView } from "./protocol.gen.js";
+
+/** `loading` until the thread is known; `idle` while it does not exist. */
+export type ChatStatus = "loading" | "idle" | ThreadStatus;
+
+/** What went wrong: with the last run, with a send, or with reading the thread. */
+export interface ChatError {
+  readonly code: string;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export interface AgentState {
+  /** Undefined until known, null while there is none (or it is somebody else's). */
+  readonly thread: ThreadView | null | undefined;
+  readonly status: ChatStatus;
+  /** Whether a send of ours has no answer yet. */
+  readonly pending: boolean;
+  readonly error: ChatError | undefined;
+}
+
+export interface ChatState extends AgentState {
+  /** Oldest first; the last may be bubbles that are not stored yet. */
+  readonly messages: readonly ChatMessage[];
+  /** Messages that are being written just now. */
+  readonly live: readonly LiveTurn[];
+  /** The plain text of the newest of them. */
+  readonly streamingText: string;
+  readonly pendingApprovals: readonly PendingApproval[];
+  /** Whether there are messages before the first one here. */
+  readonly hasOlder: boolean;
+  readonly loadingOlder: boolean;
+}
+
+const NOTHING: readonly never[] = [];
+
+/** Whether a run is unfinished, as a person sees it. */
+export function isBusy(status: ChatStatus): boolean {
+  return status === "queued" || status === "running" || status === "awaiting_input";
+}
+
+export function agentState(
+  thread: ThreadView | null | undefined,
+  rows: readonly Message[] | undefined,
+  sends: readonly Send[],
+  failure: RopewalkError | undefined,
+): AgentState {
+  const waiting = unsettled(sends, rows ?? NOTHING, thread);
+  return {
+    thread,
+    status: statusOf(thread, waiting),
+    pending: waiting.some((send) => send.runId === undefined),
+    error: failure ?? (waiting.length === 0 ? (thread?.error ?? undefined) : undefined),
+  };
+}
+
+export function chatState(
+  agent: AgentState,
+  messages: readonly ChatMessage[],
+  live: readonly LiveTurn[],
+  older: boolean,
+): ChatState {
+  return {
+    ...agent,
+    messages,
+    live,
+    streamingText: spokenText(live),
+    pendingApprovals: agent.thread?.pendingApprovals ?? NOTHING,
+    hasOlder: (messages[0]?.seq ?? 1) > 1,
+    loadingOlder: older,
+  };
+}
+
+/** Return the messages to show, the same list as long as nothing in it changed. */
+export function messagesOf(
+  rows: readonly Message[] | undefined,
+  sends: readonly Send[],
+): readonly ChatMessage[] {
+  return overlay(rows ?? NOTHING, sends);
+}
+
+/** Return the turns that are being spoken: those of runs that are not over. */
+export function speaking(
+  live: LiveText,
+  rows: readonly Message[] | undefined,
+  thread: ThreadView | null | undefined,
+): readonly LiveTurn[] {
+  return liveTurns(live, (run) => isOver(run, rows ?? NOTHING, thread));
+}
+
+/** A run is over when the thread says so, or when the thread has gone on to another. */
+function isOver(
+  run: string,
+  rows: readonly Message[],
+  thread: ThreadView | null | undefined,
+): boolean {
+  if (thread?.runId === run) return !isBusy(thread.status);
+  const newest = rows.at(-1)?.runId;
+  return newest !== undefined && newest !== run && rows.some((row) => row.runId === run);
+}
+
+function statusOf(thread: ThreadView | null | undefined, waiting: readonly Send[]): ChatStatus {
+  if (thread && isBusy(thread.status)) return thread.status;
+  if (waiting.length > 0) return "queued";
+  if (thread === undefined) return "loading";
+  return thread === null ? "idle" : thread.status;
+}

@@ -1,0 +1,245 @@
+/**
+ * One thread as an application uses it: what it shows, and what can be done to it.
+ *
+ * Making one costs nothing and asks for nothing; watching `state` or `agent` subscribes.
+ * Any number of them may stand for one thread: they share subscriptions and sends.
+ *
+ * Laws: `cancel` names the run that was seen, so it never hits a later one; a send that is
+ * still on its way is cancelled as soon as its run is known.
+ */
+
+import { agents, type FunctionRef } from "./api.js";
+import {
+  type AgentState,
+  agentState,
+  type ChatState,
+  chatState,
+  isBusy,
+  messagesOf,
+  speaking,
+} from "./chat-state.js";
+import type { ChatClient } from "./client.js";
+import { asError, type RopewalkError } from "./errors.js";
+import type { ChatMessage } from "./optimistic.js";
+import { addSend, changeSend, dropSend, review, unsettled } from "./optimistic.js";
+import { type Message, PAGE_LIMIT, type ThreadView } from "./protocol.gen.js";
+import type { Request } from "./requests.js";
+import type { Sends, ThreadSends } from "./sends.js";
+import { Cell, derive, type Readable } from "./store.js";
+import type { SubscriptionState, SubscriptionView } from "./subscription.js";
+
+/** After its answer a send's run shows within a feed's worst lag, or something else is wrong. */
+const SHOW_TIMEOUT_MS = 5_000;
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface SendCalls {
+  readonly run: FunctionRef;
+  readonly runArgs?: Values | undefined;
+}
+
+/** A send on its way, by its dedupe key. */
+export interface Flight {
+  readonly threadKey: string;
+  readonly request: Request;
+  /** How to cancel the run as soon as it is known. */
+  cancel?: FunctionRef;
+}
+
+export interface ChatContext {
+  readonly client: ChatClient;
+  readonly sends: Sends;
+  readonly flights: Map<string, Flight>;
+  readonly id: () => string;
+  readonly after: (ms: number, then: () => void) => () => void;
+  readonly request: (fn: string, args: Values, dedupe: string) => Request;
+  readonly withdraw: (request: Request) => boolean;
+  readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
+  readonly prepend: (query: string, args: Values, page: readonly Message[]) => void;
+}
+
+export class Chat {
+  readonly threadKey: string;
+  /** Everything that a chat shows. */
+  readonly state: Readable<ChatState>;
+  /** The thread without its messages. */
+  readonly agent: Readable<AgentState>;
+  readonly #context: ChatContext;
+  readonly #sends: Readable<ThreadSends>;
+  readonly #messagesArgs: Values;
+  readonly #loadingOlder = new Cell(false);
+  readonly #rows: () => readonly Message[] | undefined;
+  readonly #thread: () => ThreadView | null | undefined;
+
+  constructor(context: ChatContext, threadKey: string, stream: boolean) {
+    this.threadKey = threadKey;
+    this.#context = context;
+    this.#sends = context.sends.of(threadKey);
+    this.#messagesArgs = stream ? { key: threadKey } : { key: threadKey, stream: false };
+    const messages = context.watch(agents.agentMessages, this.#messagesArgs);
+    const thread = context.watch(agents.agentThread, { key: threadKey });
+    const threadView = derive([thread], ({ view }) => view as SubscriptionView<ThreadView | null>);
+    const rowsView = derive([messages], ({ view }) => view as SubscriptionView<readonly Message[]>);
+    this.#rows = () => rowsView.get().value;
+    this.#thread = () => threadView.get().value;
+    this.agent = this.#reviewing(
+      derive([threadView, this.#sends], (view, { sends, failure }) =>
+        agentState(view.value, undefined, sends, failure ?? view.error),
+      ),
+    );
+    const shown = derive([rowsView, this.#sends], (rows, { sends }): readonly ChatMessage[] =>
+      messagesOf(rows.value, sends),
+    );
+    const whole = derive([threadView, rowsView, this.#sends], (view, rows, { sends, failure }) =>
+      agentState(view.value, rows.value, sends, failure ?? view.error ?? rows.error),
+    );
+    const live = derive([messages, threadView], ({ view, live }, { value }) =>
+      speaking(live, view.value as readonly Message[] | undefined, value),
+    );
+    this.state = this.#reviewing(derive([whole, shown, live, this.#loadingOlder], chatState));
+  }
+
+  /**
+   * Show `input` at once and call `run` with `{input, threadKey}` over the other arguments.
+   * Rejects, and takes the message back, if the call fails.
+   */
+  async send({ run, runArgs }: SendCalls, input: string, args?: Values): Promise<unknown> {
+    const { sends, flights, id, request } = this.#context;
+    const dedupe = id();
+    const createdAt = new Date().toISOString();
+    sends.change(this.threadKey, (before) => ({
+      sends: addSend(before.sends, { dedupe, input, createdAt }),
+      failure: undefined,
+    }));
+    const flight: Flight = {
+      threadKey: this.threadKey,
+      request: request(run, { ...runArgs, ...args, input, ...this.#keyFor(run) }, dedupe),
+    };
+    flights.set(dedupe, flight);
+    try {
+      const value = await flight.request.answer;
+      flights.delete(dedupe);
+      const runId = runIdOf(value);
+      this.#answered(dedupe, runId);
+      if (flight.cancel !== undefined && runId !== undefined)
+        await this.#cancel(flight.cancel, runId);
+      return value;
+    } catch (thrown) {
+      flights.delete(dedupe);
+      this.#failed(dedupe, asError(thrown));
+      throw thrown;
+    }
+  }
+
+  /** Stop the run that is seen, or the send that is on its way. Does nothing if there is none. */
+  async cancel(cancel: FunctionRef | undefined): Promise<void> {
+    if (cancel === undefined) return;
+    const { flights, withdraw } = this.#context;
+    const flying = [...flights.values()].filter((one) => one.threadKey === this.threadKey);
+    for (const flight of flying) {
+      if (!withdraw(flight.request)) flight.cancel = cancel;
+    }
+    if (flying.length > 0) return;
+    const thread = this.#thread();
+    const waiting = unsettled(this.#sends.get().sends, this.#rows() ?? [], thread).at(-1);
+    const run = waiting?.runId ?? (thread && isBusy(thread.status) ? thread.runId : undefined);
+    if (run) await this.#cancel(cancel, run);
+  }
+
+  /** Let a tool call that waits go on. */
+  async approve(toolCallId: string, reason?: string): Promise<void> {
+    await this.#resolve("approved", toolCallId, reason);
+  }
+
+  /** Refuse a tool call that waits; the model is told the reason. */
+  async reject(toolCallId: string, reason?: string): Promise<void> {
+    await this.#resolve("denied", toolCallId, reason);
+  }
+
+  /** Load the page before the first message. Does nothing at the beginning of the thread. */
+  async loadOlder(limit = PAGE_LIMIT): Promise<void> {
+    const { client, prepend } = this.#context;
+    const first = this.#rows()?.[0];
+    if (first === undefined || first.seq <= 1 || this.#loadingOlder.get()) return;
+    this.#loadingOlder.set(true);
+    try {
+      const args = { key: this.threadKey, before: first.seq, limit };
+      const page = await client.query(agents.agentMessages, args);
+      prepend(agents.agentMessages, this.#messagesArgs, page);
+    } finally {
+      this.#loadingOlder.set(false);
+    }
+  }
+
+  /** Forget the failure of the last send. */
+  dismissError(): void {
+    this.#context.sends.change(this.threadKey, (before) => ({ ...before, failure: undefined }));
+  }
+
+  async #resolve(
+    decision: "approved" | "denied",
+    toolCallId: string,
+    reason: string | undefined,
+  ): Promise<void> {
+    const args = { key: this.threadKey, toolCallId, decision, ...(reason && { reason }) };
+    await this.#context.client.call(agents.agentResolveApproval, args);
+  }
+
+  async #cancel(cancel: FunctionRef, runId: string): Promise<void> {
+    const fn = cancel as FunctionRef<Values>;
+    await this.#context.client.call(fn, { ...this.#keyFor(cancel), runId });
+  }
+
+  /** The thread's key as the function calls it: built-ins say `key`. */
+  #keyFor(fn: string): Values {
+    return fn.startsWith("agents:") ? { key: this.threadKey } : { threadKey: this.threadKey };
+  }
+
+  #answered(dedupe: string, runId: string | undefined): void {
+    const { sends, after } = this.#context;
+    const note = (change: Parameters<typeof changeSend>[2]) => {
+      sends.change(this.threadKey, (before) => ({
+        ...before,
+        sends: changeSend(before.sends, dedupe, change),
+      }));
+      this.#review();
+    };
+    if (runId === undefined) {
+      note({ seen: true });
+    } else {
+      note({ runId });
+      after(SHOW_TIMEOUT_MS, () => note({ seen: true }));
+    }
+  }
+
+  #failed(dedupe: string, error: RopewalkError): void {
+    this.#context.sends.change(this.threadKey, (before) => ({
+      sends: dropSend(before.sends, dedupe),
+      failure: error.code === "CANCELLED" ? before.failure : error,
+    }));
+  }
+
+  /** Return `state`, such that whoever watches it also takes note of sends that have landed. */
+  #reviewing<T>(state: Readable<T>): Readable<T> {
+    return {
+      get: state.get,
+      subscribe: (listener) =>
+        state.subscribe(() => {
+          listener();
+          this.#review();
+        }),
+    };
+  }
+
+  #review(): void {
+    this.#context.sends.change(this.threadKey, (before) => {
+      const sends = review(before.sends, this.#rows() ?? [], this.#thread());
+      return sends === before.sends ? before : { ...before, sends };
+    });
+  }
+}
+
+function runIdOf(value: unknown): string | undefined {
+  const id = (value as { id?: unknown } | null | undefined)?.id;
+  return typeof id === "string" ? id : undefined;
+}

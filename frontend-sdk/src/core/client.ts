@@ -1,0 +1,213 @@
+/**
+ * The client: one connection, what is watched over it, what is called over it.
+ *
+ * It connects when somebody watches or calls, and lets the socket go a while after the
+ * last one has left; so it can be made anywhere, on a server too, and need not be closed.
+ */
+
+import type { FunctionRef } from "./api.js";
+import { canonicalId } from "./canonical.js";
+import { Chat, type ChatContext } from "./chat.js";
+import { Connection, type TokenSource } from "./connection.js";
+import type { ConnectionState } from "./connection-state.js";
+import { type Environment, platform, type SocketConstructor } from "./environment.js";
+import { RopewalkError } from "./errors.js";
+import type { Message, ServerFrame, Welcome } from "./protocol.gen.js";
+import { type Request, Requests } from "./requests.js";
+import { Sends } from "./sends.js";
+import { derive, type Readable } from "./store.js";
+import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
+import { Subscriptions } from "./subscriptions.js";
+
+const IDLE_MS = 5_000;
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface ClientOptions {
+  /** The gateway, as `https://chat.example.com`; by default the page's own origin. */
+  readonly url?: string;
+  /** A token, or a function that gets one; asked on every connect. Default: anonymous. */
+  readonly token?: TokenSource;
+  /** For runtimes that have none of their own. */
+  readonly WebSocket?: SocketConstructor;
+  /** Replaces clock, timers, chance; for tests. */
+  readonly environment?: Partial<Environment>;
+}
+
+export interface CallOptions {
+  /** The key under which a repeated call has one effect. Default: a fresh one. */
+  readonly dedupe?: string;
+}
+
+export function createClient(options: ClientOptions = {}): ChatClient {
+  return new ChatClient(options);
+}
+
+export class ChatClient {
+  /** Where the connection stands. Watching it does not connect. */
+  readonly connection: Readable<ConnectionState>;
+  readonly #environment: Environment;
+  readonly #connection: Connection;
+  readonly #requests: Requests;
+  readonly #subscriptions: Subscriptions;
+  readonly #sends = new Sends();
+  readonly #context: ChatContext;
+  /** Who we were last; undefined before the first welcome. */
+  #user: string | null | undefined;
+  #stopIdling: () => void = () => {};
+
+  constructor(options: ClientOptions) {
+    const { WebSocket } = options;
+    this.#environment = platform({
+      ...(WebSocket && { open: (url, protocol) => new WebSocket(url, protocol) }),
+      ...options.environment,
+    });
+    this.#connection = new Connection({
+      url: socketUrl(options.url),
+      token: options.token ?? null,
+      environment: this.#environment,
+      onWelcome: (welcome, fresh) => this.#welcome(welcome, fresh),
+      onFrame: (frame) => this.#receive(frame),
+      onStopped: (error) => this.#requests.failAll(error),
+    });
+    const send = this.#connection.send.bind(this.#connection);
+    this.#requests = new Requests(send);
+    this.#subscriptions = new Subscriptions(this.#environment, send, () => this.#needs());
+    this.connection = this.#connection.state;
+    this.#context = this.#chatContext();
+  }
+
+  /** What a query answers, live while it is watched. */
+  subscription<Args, Result>(
+    query: FunctionRef<Args, Result>,
+    args: Args,
+  ): Readable<SubscriptionView<Result>> {
+    const state = this.#watch(query, args as Values);
+    return derive([state], ({ view }) => view as SubscriptionView<Result>);
+  }
+
+  /** Call a function, once whatever happens to the connection meanwhile. */
+  async call<Args, Result>(
+    fn: FunctionRef<Args, Result>,
+    args: Args,
+    options: CallOptions = {},
+  ): Promise<Result> {
+    const dedupe = options.dedupe ?? this.#environment.id();
+    return (await this.#request(fn, args as Values, dedupe).answer) as Result;
+  }
+
+  /** Ask a query once. It may be asked again after a reconnect, which hurts nobody. */
+  async query<Args, Result>(fn: FunctionRef<Args, Result>, args: Args): Promise<Result> {
+    return (await this.#request(fn, args as Values).answer) as Result;
+  }
+
+  /** A thread, with (`stream`) or without the text that is being written. */
+  chat(threadKey: string, options: { readonly stream?: boolean } = {}): Chat {
+    return new Chat(this.#context, threadKey, options.stream ?? true);
+  }
+
+  /** Ask for a token again and go by it, after a sign-in or sign-out. */
+  async authenticate(): Promise<void> {
+    await this.#connection.authenticate();
+  }
+
+  /** End the connection for good. Calls without an answer fail with `CLOSED`. */
+  close(): void {
+    this.#connection.stop();
+  }
+
+  #chatContext(): ChatContext {
+    return {
+      client: this,
+      sends: this.#sends,
+      flights: new Map(),
+      id: this.#environment.id,
+      after: this.#environment.after,
+      request: (fn, args, dedupe) => this.#request(fn, args, dedupe),
+      withdraw: (request) => this.#requests.withdraw(request.id),
+      watch: (query, args) => this.#watch(query, args),
+      prepend: (query, args, page: readonly Message[]) =>
+        this.#subscriptions.peek(canonicalId(query, args))?.prepend(page),
+    };
+  }
+
+  #watch(query: string, args: Values): Readable<SubscriptionState> {
+    const key = canonicalId(query, args);
+    return {
+      get: () => this.#subscriptions.peek(key)?.state.get() ?? LOADING,
+      subscribe: (listener) => this.#subscriptions.watch(query, args, listener),
+    };
+  }
+
+  #request(fn: string, args: Values, dedupe?: string): Request {
+    if (this.connection.get().name === "stopped") {
+      return {
+        id: "",
+        answer: Promise.reject(new RopewalkError("CLOSED", "the client was closed")),
+      };
+    }
+    const request = this.#requests.call(fn, args, dedupe);
+    this.#needs();
+    return request;
+  }
+
+  #welcome({ identity }: Welcome, fresh: boolean): void {
+    const before = this.#user;
+    this.#user = identity?.userId ?? null;
+    const somebodyElse = before !== undefined && before !== this.#user;
+    if (somebodyElse) {
+      // What one person asked is never done in the name of another. Signing in is no change of person.
+      if (before !== null) {
+        this.#requests.failAll(new RopewalkError("UNAUTHENTICATED", "somebody else is signed in"));
+      }
+      this.#subscriptions.restart();
+    } else if (fresh) {
+      this.#subscriptions.resume();
+    } else {
+      this.#subscriptions.retryRefused();
+    }
+    if (fresh) this.#requests.resend();
+  }
+
+  #receive(frame: ServerFrame): void {
+    switch (frame.type) {
+      case "result":
+      case "error":
+        if (this.#requests.settle(frame)) this.#needs();
+        else if (frame.type === "error") this.#subscriptions.receive(frame);
+        break;
+      case "snapshot":
+      case "delta":
+      case "token":
+        this.#subscriptions.receive(frame);
+        break;
+      case "welcome":
+      case "pong":
+      case "goodbye":
+        break;
+      default:
+        frame satisfies never;
+    }
+  }
+
+  /** Be connected while somebody watches or waits, and a while longer. */
+  #needs(): void {
+    this.#stopIdling();
+    if (this.#subscriptions.size + this.#requests.size > 0) {
+      this.#connection.want();
+    } else {
+      this.#stopIdling = this.#environment.after(IDLE_MS, () => this.#connection.release());
+    }
+  }
+}
+
+/** Return the address of the socket below `url`, or below the page's own address. */
+export function socketUrl(url?: string): string {
+  const { location } = globalThis as { location?: { href: string } };
+  // Where there is no page, as on a server that renders one, nothing is ever dialled.
+  const address = new URL(url ?? "/", location?.href ?? "http://localhost");
+  address.protocol = address.protocol.replace("http", "ws");
+  if (address.pathname === "/") address.pathname = "/ws";
+  address.hash = "";
+  return address.href;
+}

@@ -1,0 +1,81 @@
+/**
+ * Calls and their answers, over as many sockets as it takes.
+ *
+ * Law: a call that has no answer is sent again on the next socket.  This is safe because
+ * each carries a dedupe key, under which the server gives one effect and one answer; only
+ * reads go without.
+ */
+
+import { errorOf, RopewalkError } from "./errors.js";
+import type { Call, ClientFrame, ErrorFrame, Result } from "./protocol.gen.js";
+
+export interface Request {
+  readonly id: string;
+  readonly answer: Promise<unknown>;
+}
+
+interface Waiting {
+  readonly frame: Call;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: RopewalkError) => void;
+  /** Whether it has left on any socket: then only the server knows whether it took effect. */
+  left: boolean;
+}
+
+export class Requests {
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #send: (frame: ClientFrame) => boolean;
+  #count = 0;
+
+  constructor(send: (frame: ClientFrame) => boolean) {
+    this.#send = send;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  call(fn: string, args: Readonly<Record<string, unknown>>, dedupe?: string): Request {
+    this.#count += 1;
+    const id = `c${this.#count}`;
+    const frame: Call = { type: "call", id, fn, args, ...(dedupe !== undefined && { dedupe }) };
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(id, { frame, resolve, reject, left: this.#send(frame) });
+    });
+    return { id, answer };
+  }
+
+  /** Send everything that has no answer, in the order in which it was asked. */
+  resend(): void {
+    for (const waiting of this.#waiting.values()) {
+      waiting.left = this.#send(waiting.frame) || waiting.left;
+    }
+  }
+
+  /** Take an answer; false if it belongs to no call of ours. */
+  settle(frame: Result | ErrorFrame): boolean {
+    const waiting = this.#take(frame.id);
+    if (waiting === undefined) return false;
+    if (frame.type === "result") waiting.resolve(frame.value);
+    else waiting.reject(errorOf(frame));
+    return true;
+  }
+
+  /** Take a call back that has never left; false if it may have. */
+  withdraw(id: string): boolean {
+    if (this.#waiting.get(id)?.left !== false) return false;
+    this.#take(id)?.reject(new RopewalkError("CANCELLED", "taken back before it was sent"));
+    return true;
+  }
+
+  failAll(error: RopewalkError): void {
+    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error);
+  }
+
+  #take(id: string | undefined): Waiting | undefined {
+    if (id === undefined) return undefined;
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The sends of this client, by thread: every view of a thread shows the same bubbles.
+ */
+
+import type { RopewalkError } from "./errors.js";
+import type { Send } from "./optimistic.js";
+import { Cell, derive, type Readable } from "./store.js";
+
+export interface ThreadSends {
+  readonly sends: readonly Send[];
+  /** Why the last send failed, until the next one. */
+  readonly failure: RopewalkError | undefined;
+}
+
+const NONE: ThreadSends = { sends: [], failure: undefined };
+
+export class Sends {
+  readonly #threads = new Cell<ReadonlyMap<string, ThreadSends>>(new Map());
+
+  of(threadKey: string): Readable<ThreadSends> {
+    return derive([this.#threads], (threads) => threads.get(threadKey) ?? NONE);
+  }
+
+  change(threadKey: string, change: (before: ThreadSends) => ThreadSends): void {
+    const threads = this.#threads.get();
+    const before = threads.get(threadKey) ?? NONE;
+    const after = change(before);
+    if (after === before) return;
+    const changed = new Map(threads).set(threadKey, after);
+    if (after.sends.length === 0 && after.failure === undefined) changed.delete(threadKey);
+    this.#threads.set(changed);
+  }
+
+  clear(): void {
+    this.#threads.set(new Map());
+  }
+}

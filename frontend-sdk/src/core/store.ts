@@ -1,0 +1,86 @@
+/**
+ * The seam between the core and every framework: a value that can be read and watched.
+ *
+ * Law: `get` returns the same object until the value changes, so `===` means "no change".
+ */
+
+export interface Readable<T> {
+  /** The current value. The same object until it changes. */
+  get(): T;
+  /** Call `listener` after each change; returns the function that stops it. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** A value with one writer. Methods are bound, so that they can be handed on as they are. */
+export class Cell<T> implements Readable<T> {
+  #value: T;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  readonly get = (): T => this.#value;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    // A wrapper, so that the same function subscribed twice is two subscriptions.
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => {
+      this.#listeners.delete(own);
+    };
+  };
+
+  set(value: T): void {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    this.notify();
+  }
+
+  /** Change the value and leave the telling to a later `notify`. */
+  put(value: T): void {
+    this.#value = value;
+  }
+
+  notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+type Values<Inputs extends readonly Readable<unknown>[]> = {
+  readonly [Index in keyof Inputs]: Inputs[Index] extends Readable<infer T> ? T : never;
+};
+
+/**
+ * Return a value computed from others; computed again only when one of them changed,
+ * and announced only when the outcome did.
+ */
+export function derive<const Inputs extends readonly Readable<unknown>[], T>(
+  inputs: Inputs,
+  compute: (...values: Values<Inputs>) => T,
+): Readable<T> {
+  let seen: readonly unknown[] | undefined;
+  let value: T;
+  const get = (): T => {
+    const now = inputs.map((input) => input.get());
+    if (seen === undefined || now.some((one, index) => !Object.is(one, seen?.[index]))) {
+      value = compute(...(now as unknown as Values<Inputs>));
+      seen = now;
+    }
+    return value;
+  };
+  const subscribe = (listener: () => void): (() => void) => {
+    let told = get();
+    const check = () => {
+      const next = get();
+      if (Object.is(next, told)) return;
+      told = next;
+      listener();
+    };
+    const stops = inputs.map((input) => input.subscribe(check));
+    return () => {
+      for (const stop of stops) stop();
+    };
+  };
+  return { get, subscribe };
+}

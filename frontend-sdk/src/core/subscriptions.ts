@@ -1,0 +1,97 @@
+/**
+ * What this client watches: one server subscription per query and arguments, however many
+ * watchers there are.
+ *
+ * Law: the last watcher's leaving ends a subscription, a moment later, so that a view
+ * which is taken down and put up again (as frameworks do) keeps it.
+ */
+
+import { canonicalId } from "./canonical.js";
+import type { Environment } from "./environment.js";
+import type { ClientFrame } from "./protocol.gen.js";
+import { Subscription, type SubscriptionFrame } from "./subscription.js";
+
+const LINGER_MS = 500;
+const MAX_WIRE_ID = 2048;
+
+export class Subscriptions {
+  readonly #environment: Environment;
+  readonly #send: (frame: ClientFrame) => boolean;
+  readonly #changed: () => void;
+  readonly #byKey = new Map<string, Subscription>();
+  readonly #byId = new Map<string, Subscription>();
+  #count = 0;
+
+  constructor(
+    environment: Environment,
+    send: (frame: ClientFrame) => boolean,
+    changed: () => void,
+  ) {
+    this.#environment = environment;
+    this.#send = send;
+    this.#changed = changed;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** Return what is known, without asking for more. */
+  peek(key: string): Subscription | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Watch a query; returns the function that stops it. */
+  watch(query: string, args: Readonly<Record<string, unknown>>, listener: () => void): () => void {
+    const key = canonicalId(query, args);
+    let subscription = this.#byKey.get(key);
+    if (subscription === undefined) {
+      this.#count += 1;
+      const id = key.length <= MAX_WIRE_ID ? key : `${query}#${this.#count}`;
+      subscription = new Subscription(id, query, args, this.#environment, this.#send);
+      this.#byKey.set(key, subscription);
+      this.#byId.set(id, subscription);
+      this.#changed();
+      subscription.ask();
+    }
+    const watched = subscription;
+    watched.retain();
+    const stop = watched.state.subscribe(listener);
+    let stopped = false;
+    return () => {
+      if (stopped) return;
+      stopped = true;
+      stop();
+      watched.release(LINGER_MS, () => this.#forget(key, watched));
+    };
+  }
+
+  /** Take a frame; false if it belongs to no subscription of ours. */
+  receive(frame: SubscriptionFrame): boolean {
+    const subscription = frame.id === undefined ? undefined : this.#byId.get(frame.id);
+    subscription?.receive(frame);
+    return subscription !== undefined;
+  }
+
+  /** Ask for everything on a new socket. */
+  resume(): void {
+    for (const subscription of this.#byKey.values()) subscription.ask();
+  }
+
+  /** Ask again for what the server would not give to the one we were. */
+  retryRefused(): void {
+    for (const subscription of this.#byKey.values()) subscription.retry();
+  }
+
+  /** Somebody else is here now: forget everything, and ask as them. */
+  restart(): void {
+    for (const subscription of this.#byKey.values()) subscription.restart();
+  }
+
+  #forget(key: string, subscription: Subscription): void {
+    subscription.end();
+    this.#byKey.delete(key);
+    this.#byId.delete(subscription.id);
+    this.#changed();
+  }
+}

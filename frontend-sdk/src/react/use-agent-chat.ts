@@ -1,0 +1,44 @@
+import { useMemo } from "react";
+import type { Api, ChatState, FunctionRef } from "../core/index.js";
+import { useClient } from "./provider.js";
+import type { AgentOptions, RunArgs } from "./use-agent.js";
+import { useLatest } from "./use-latest.js";
+import { useReadable } from "./use-readable.js";
+
+export interface AgentChatOptions<Run extends FunctionRef> extends AgentOptions<Run> {
+  /** Whether text comes while it is written. Default: true. */
+  readonly stream?: boolean;
+}
+
+export interface AgentChat<Run extends FunctionRef> extends ChatState {
+  readonly send: (input: string, args?: RunArgs<Run>) => Promise<unknown>;
+  readonly cancel: () => Promise<void>;
+  readonly approve: (toolCallId: string, reason?: string) => Promise<void>;
+  readonly reject: (toolCallId: string, reason?: string) => Promise<void>;
+  readonly loadOlder: (limit?: number) => Promise<void>;
+  readonly dismissError: () => void;
+}
+
+/** A whole chat on a thread: its messages, what is being written, and what can be done. */
+export function useAgentChat<Run extends FunctionRef>(
+  _api: Api,
+  options: AgentChatOptions<Run>,
+): AgentChat<Run> {
+  const client = useClient();
+  const latest = useLatest(options);
+  const { threadKey, stream = true } = options;
+  const chat = useMemo(() => client.chat(threadKey, { stream }), [client, threadKey, stream]);
+  const state = useReadable(chat.state);
+  const actions = useMemo(
+    () => ({
+      send: (input: string, args?: RunArgs<Run>) => chat.send(latest.current, input, args),
+      cancel: () => chat.cancel(latest.current.cancel),
+      approve: (toolCallId: string, reason?: string) => chat.approve(toolCallId, reason),
+      reject: (toolCallId: string, reason?: string) => chat.reject(toolCallId, reason),
+      loadOlder: (limit?: number) => chat.loadOlder(limit),
+      dismissError: () => chat.dismissError(),
+    }),
+    [chat, latest],
+  );
+  return useMemo(() => ({ ...state, ...actions }), [state, actions]);
+}
