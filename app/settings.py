@@ -65,6 +65,9 @@ class Settings(BaseSettings):
         description="Model of agents that say `default`, as `provider:model`. Empty: the provider "
         "whose key is set (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`), else the scripted `demo:`.",
     )
+    demo_delay_ms: float = Field(
+        25, ge=0, description="Milliseconds that the scripted model waits before each word."
+    )
     stream_tokens: bool = Field(
         default=True, description="`off` makes every model request a plain, unstreamed one."
     )
