@@ -22,7 +22,7 @@ _AMOUNT = re.compile(
 _CALL = re.compile(r"\bcall\s+`?([A-Za-z0-9_-]+)`?(?:\s+with)?\s*", re.IGNORECASE)
 _TIMES = re.compile(r"\b(\d{1,4})\s+times\b", re.IGNORECASE)
 _NAME = re.compile(
-    r"\b(?:my name is|i am called|call me)\s+([^\W\d_][\w'-]*)|\bI(?:'m| am)\s+([A-Z][\w'-]*)"
+    r"\b(?i:my name is|i am called|call me)\s+([^\W\d_][\w'-]*)|\bI(?:'m| am)\s+([A-Z][\w'-]*)"
 )
 
 
