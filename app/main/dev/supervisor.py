@@ -71,6 +71,11 @@ class Supervisor:
         Raises:
             Refusal: it cannot start; nothing is left running.
         """
+        agents = self._options.agents
+        if not agents.is_dir():
+            raise Refusal(
+                f"{agents} is no folder; name the one with your agents with --agents PATH"
+            )
         self._folder.prepare()
         host = self._options.host
         port = self._options.port or free_port()
@@ -81,11 +86,9 @@ class Supervisor:
         guard = Guard(keep_open=(lock,))
         no_more_changes = threading.Event()
         try:
-            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(each, self._asked_to_stop)
-            signal.signal(signal.SIGCHLD, lambda *_: self._events.put("child"))
+            self._listen()
             self._start(guard, port)
-            if self._options.reload:
+            if self._options.reload and self._options.agents.is_dir():
                 watch_folder(
                     self._options.agents, lambda: self._events.put("changed"), no_more_changes
                 )
@@ -95,6 +98,14 @@ class Supervisor:
             self._stop()
             guard.close()
             os.close(lock)
+
+    def _listen(self) -> None:
+        """Turn signals into events; a SIGHUP that nohup ignores stays ignored."""
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, self._asked_to_stop)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._asked_to_stop)
+        signal.signal(signal.SIGCHLD, lambda *_: self._events.put("child"))
 
     def _start(self, guard: Guard, port: int) -> None:
         self._remove_ready_files()
