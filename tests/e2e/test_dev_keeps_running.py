@@ -103,3 +103,23 @@ def test_a_second_interrupt_does_not_wait() -> None:
         process.send_signal(signal.SIGINT)
 
         assert process.wait(20) == 0
+
+
+def test_a_part_that_dies_while_a_file_is_wrong_comes_back_when_it_is_mended() -> None:
+    with dev_process() as dev:
+        dev.start()
+        broken = dev.agents / "broken.py"
+        broken.write_text("def (\n")
+        wait_until_sync(
+            lambda: "not reloaded" in dev.log(), description="dev says so", timeout_s=30
+        )
+
+        killed = dev.kill("worker")
+        wait_until_sync(
+            lambda: "the worker waits for a change" in dev.log(),
+            description=f"the worker cannot start; dev said: {dev.log()}",
+            timeout_s=30,
+        )
+        broken.write_text("MENDED = True\n")
+
+        dev.wait_for_another("worker", killed)

@@ -52,3 +52,18 @@ def test_a_setting_that_makes_no_sense(dev: DevProcess) -> None:
     dev.env = {"WORKER_SLOTS": "many"}
 
     assert "WORKER_SLOTS" in _refusal(dev)
+
+
+def test_a_folder_of_agents_that_is_not_there(dev: DevProcess) -> None:
+    dev.agents = dev.folder / "nowhere"
+
+    assert f"{dev.agents} is no folder" in _refusal(dev)
+
+
+def test_an_agent_that_cannot_be_loaded(dev: DevProcess) -> None:
+    (dev.agents / "broken.py").write_text("def (\n")
+
+    assert dev.launch().wait(60) == 1
+    assert "broken.py:1" in dev.log()
+    assert "has to be mended first" in dev.log()
+    assert "Traceback" not in dev.log()

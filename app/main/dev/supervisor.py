@@ -4,6 +4,7 @@ One thread and one loop: it waits for an event (a signal, a child's end, a chang
 and then tends every part.  Signal handlers and the file watcher only put a word into a queue.
 """
 
+import functools
 import os
 import signal
 import sys
@@ -71,33 +72,36 @@ class Supervisor:
         Raises:
             Refusal: it cannot start; nothing is left running.
         """
-        agents = self._options.agents
-        if not agents.is_dir():
-            raise Refusal(
-                f"{agents} is no folder; name the one with your agents with --agents PATH"
-            )
-        self._folder.prepare()
-        host = self._options.host
-        port = self._options.port or free_port()
-        if not is_free(host, port):
-            raise Refusal(f"port {port} is taken: choose another with --port (0 picks a free one)")
-        self._url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
+        port = self._checked_port()
         lock = self._folder.lock()
         guard = Guard(keep_open=(lock,))
         no_more_changes = threading.Event()
         try:
             self._listen()
             self._start(guard, port)
-            if self._options.reload and self._options.agents.is_dir():
-                watch_folder(
-                    self._options.agents, lambda: self._events.put("changed"), no_more_changes
-                )
+            if self._options.reload:
+                changed = functools.partial(self._events.put, "changed")
+                watch_folder(self._options.agents, changed, no_more_changes)
             self._keep_running()
         finally:
             no_more_changes.set()
             self._stop()
             guard.close()
             os.close(lock)
+
+    def _checked_port(self) -> int:
+        """Return the port to serve on, once folders and port are found usable."""
+        agents, host = self._options.agents, self._options.host
+        if not agents.is_dir():
+            raise Refusal(
+                f"{agents} is no folder; name the one with your agents with --agents PATH"
+            )
+        self._folder.prepare()
+        port = self._options.port or free_port()
+        if not is_free(host, port):
+            raise Refusal(f"port {port} is taken: choose another with --port (0 picks a free one)")
+        self._url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
+        return port
 
     def _listen(self) -> None:
         """Turn signals into events; a SIGHUP that nohup ignores stays ignored."""
