@@ -1,0 +1,162 @@
+"""SIGKILL at a tool, in a stream, between steps; FLUSHALL in the middle: nothing is lost or twice.
+
+Real processes that are really killed, two workers, tools that count outside our stores.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from tests.support.counted import Counted
+from tests.support.dev_process import DevProcess, dev_process
+from tests.support.sessions import Session, seconds_until
+from tests.support.wait_until import wait_until_sync
+
+AGENTS = Path(__file__).parent / "agents"
+GOES_ON_WITHIN_S = 3.0
+CALLS = 20
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    return Counted(tmp_path_factory.mktemp("counted") / "log")
+
+
+@pytest.fixture(scope="module")
+def dev(counted: Counted) -> Iterator[DevProcess]:
+    env = {"COUNTER_FILE": str(counted.path)}
+    with dev_process(agents=AGENTS, env=env, workers=2) as process:
+        yield process.start()
+
+
+def worker_of(dev: DevProcess, run_id: str) -> int:
+    """Return the process that drives a run."""
+    with psycopg.connect(dev.ready()["databaseUrl"], autocommit=True) as connection:
+        row = connection.execute("SELECT worker FROM agent_runs WHERE id = %s", [run_id]).fetchone()
+    assert row is not None
+    assert row[0] is not None, "no worker has the run"
+    return int(str(row[0]).rpartition("-")[2])
+
+
+def kill_worker_of(dev: DevProcess, run_id: str) -> None:
+    os.kill(worker_of(dev, run_id), signal.SIGKILL)
+
+
+def assert_whole(view: dict[str, Any], calls: int) -> None:
+    """Hold a finished count to the laws that a user sees."""
+    rows = view["messages"]
+    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+    assert len({row["id"] for row in rows}) == len(rows)
+    asked = [p["toolCallId"] for row in rows for p in row["parts"] if p["type"] == "tool_call"]
+    given = [p["toolCallId"] for row in rows for p in row["parts"] if p["type"] == "tool_result"]
+    assert asked == given == [f"call_{number}" for number in range(calls)]
+    assert rows[-1]["text"] == f"counted {calls}"
+    assert {row["status"] for row in rows} == {"complete"}
+
+
+@pytest.mark.req("DUR-03", "DUR-07")
+def test_killed_in_a_tool(dev: DevProcess, counted: Counted) -> None:
+    session = Session(dev, "counting")
+    run = session.send("count 2 1.0")
+    wait_until_sync(lambda: counted.started(run) == 1, description="the first tool runs")
+
+    kill_worker_of(dev, run)
+    took = seconds_until(lambda: counted.started(run) == 2, description="it runs elsewhere")
+    view = session.until_ended()
+
+    assert took < GOES_ON_WITHIN_S
+    assert_whole(view, 2)
+    assert counted.repeated(run) == []
+
+
+@pytest.mark.req("DUR-03", "DUR-07")
+def test_killed_between_steps(dev: DevProcess, counted: Counted) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201
+    chance = random.Random(seed)  # noqa: S311
+    session = Session(dev, "counting")
+    run = session.send(f"count {CALLS} 0.0")
+    for _ in range(2):
+        target = counted.started(run) + chance.randrange(1, 6)
+        wait_until_sync(
+            lambda target=target: counted.started(run) >= target,  # type: ignore[misc]  # bound now
+            description="a few calls are made",
+            interval_s=0.001,
+        )
+        if session.view()["status"] == "completed":
+            break
+        kill_worker_of(dev, run)
+        at = counted.started(run)
+        took = seconds_until(
+            lambda at=at: counted.started(run) > at or session.view()["status"] == "completed",  # type: ignore[misc]
+            description="it goes on elsewhere",
+        )
+        assert took < GOES_ON_WITHIN_S
+    view = session.until_ended()
+
+    assert_whole(view, CALLS)
+    # A body in flight at a kill may start again; its step is recorded once all the same.
+    assert counted.started(run) <= CALLS + 2
+
+
+@pytest.mark.req("DUR-03", "SUB-08")
+def test_killed_in_a_stream(dev: DevProcess) -> None:
+    session = Session(dev, "telling")
+    run = session.send("go")
+    session.until(lambda view: view["status"] == "running", description="it runs")
+
+    kill_worker_of(dev, run)
+    begun = time.monotonic()
+    view = session.until_ended()
+
+    assert time.monotonic() - begun < GOES_ON_WITHIN_S + 100 * 0.02 + 1.5
+    assert [row["role"] for row in view["messages"]] == ["user", "assistant"]
+    assert view["messages"][-1]["text"] == "".join(f"word{number} " for number in range(100))
+
+
+@pytest.mark.req("DUR-03")
+def test_redis_is_flushed_in_the_middle(dev: DevProcess, counted: Counted) -> None:
+    session = Session(dev, "counting")
+    run = session.send(f"count {CALLS} 0.02")
+    wait_until_sync(lambda: counted.started(run) >= 5, description="five calls are made")
+
+    with redis.Redis.from_url(dev.ready()["redisUrl"]) as client:
+        client.flushall()
+    view = session.until_ended()
+
+    assert_whole(view, CALLS)
+    assert counted.started(run) == CALLS
+    assert counted.repeated(run) == []
+
+
+@pytest.mark.req("IMP-31")
+def test_a_worker_that_is_told_to_stop_hands_its_run_over(
+    dev: DevProcess, counted: Counted
+) -> None:
+    session = Session(dev, "telling")
+    run = session.send("go")
+    session.until(lambda view: view["status"] == "running", description="it runs")
+    first = worker_of(dev, run)
+
+    os.kill(first, signal.SIGTERM)
+    begun = time.monotonic()
+    session.until(lambda _: _other_worker(dev, run, first), description="it runs elsewhere")
+
+    assert time.monotonic() - begun < 1.0
+    assert session.until_ended()["status"] == "completed"
+    assert counted.repeated(run) == []
+
+
+def _other_worker(dev: DevProcess, run: str, than: int) -> bool:
+    try:
+        return worker_of(dev, run) != than
+    except AssertionError:
+        return False

@@ -1,0 +1,70 @@
+"""A user of a running ``dev``, over HTTP: starts runs and reads what is stored."""
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+
+from tests.support.dev_process import DevProcess
+from tests.support.wait_until import wait_until_sync
+
+View = dict[str, Any]
+
+
+class Session:
+    """One thread of one agent."""
+
+    def __init__(self, dev: DevProcess, agent: str) -> None:
+        self._dev = dev
+        self.agent = agent
+        self.key = f"{agent}-{uuid.uuid4().hex[:8]}"
+
+    def send(self, message: str) -> str:
+        """Start a run and return its id."""
+        answer = httpx2.post(
+            f"{self._dev.url}/agents/{self.agent}",
+            json={"message": message, "sessionId": self.key},
+            timeout=10,
+        )
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["runId"])
+
+    def view(self) -> View:
+        """Return the session as the server shows it."""
+        answer = httpx2.get(f"{self._dev.url}/agents/{self.agent}/sessions/{self.key}", timeout=10)
+        assert answer.status_code == 200, answer.text
+        found: View = answer.json()
+        return found
+
+    def until(
+        self, predicate: Callable[[View], object], *, description: str, within_s: float = 30
+    ) -> View:
+        """Return the first view for which ``predicate`` is true; a dead gateway is waited out."""
+        seen: list[View] = []
+
+        def holds() -> bool:
+            try:
+                seen.append(self.view())
+            except (httpx2.TransportError, AssertionError):
+                return False
+            return bool(predicate(seen[-1]))
+
+        wait_until_sync(holds, description=f"{self.key}: {description}", timeout_s=within_s)
+        return seen[-1]
+
+    def until_ended(self, *, within_s: float = 30) -> View:
+        """Return the view once no run is unfinished."""
+        return self.until(
+            lambda view: view["status"] in {"completed", "failed", "cancelled"},
+            description="the run ends",
+            within_s=within_s,
+        )
+
+
+def seconds_until(predicate: Callable[[], object], *, description: str) -> float:
+    """Return how long it took until ``predicate`` was true."""
+    begun = time.monotonic()
+    wait_until_sync(predicate, description=description, interval_s=0.005)
+    return time.monotonic() - begun
