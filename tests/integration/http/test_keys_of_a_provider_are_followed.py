@@ -1,0 +1,194 @@
+"""Keys that an identity provider publishes are fetched, kept, and followed when they rotate."""
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from app.domain.errors import TransientFault, Unauthenticated
+from app.http.identity import Authenticator, IdentitySettings
+from app.http.jwks import COOL_DOWN_S, FRESH_S, STALE_S
+
+RSA = rsa.generate_private_key(65537, 2048)
+P256 = ec.generate_private_key(ec.SECP256R1())
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Publishes ``keys``; answers 500 while ``away``."""
+
+    keys: ClassVar[list[dict[str, Any]]] = []
+    asked: ClassVar[int] = 0
+    away: ClassVar[bool] = False
+
+    def do_GET(self) -> None:
+        """Answer with the key set."""
+        type(self).asked += 1
+        self.send_response(500 if self.away else 200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"keys": self.keys}).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
+        """Say nothing."""
+
+
+class HandClock:
+    """Only the test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        """Return the time in seconds."""
+        return self.now
+
+
+@pytest.fixture
+def provider() -> Iterator[tuple[type[Provider], str]]:
+    """A provider of its own, and its address."""
+    handler = type("OneProvider", (Provider,), {"keys": [], "asked": 0, "away": False})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield handler, f"http://127.0.0.1:{server.server_address[1]}/keys"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def published(key: Any, key_id: str) -> dict[str, Any]:  # noqa: ANN401  # any private key
+    kind = RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else ECAlgorithm
+    return {**kind.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "use": "sig"}
+
+
+def signed(key: Any, key_id: str | None, algorithm: str) -> str:  # noqa: ANN401
+    claims = {"sub": "ann", "exp": datetime.now(UTC) + timedelta(hours=1)}
+    headers = {} if key_id is None else {"kid": key_id}
+    return jwt.encode(claims, key, algorithm=algorithm, headers=headers)
+
+
+def an_authenticator(url: str) -> tuple[Authenticator, HandClock]:
+    clock = HandClock()
+    return Authenticator(IdentitySettings(jwks_url=url), clock=clock), clock
+
+
+async def test_keys_are_fetched_once_and_kept(provider: tuple[type[Provider], str]) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r"), published(P256, "e")]
+    authenticator, _ = an_authenticator(url)
+    tokens = [signed(RSA, "r", "RS256"), signed(P256, "e", "ES256")] * 10
+
+    found = await asyncio.gather(*map(authenticator.authenticate, tokens))
+
+    assert {identity.user_id for identity in found} == {"ann"}
+    assert handler.asked == 1
+
+
+async def test_a_rotated_key_is_found_after_the_cool_down(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "old")]
+    authenticator, clock = an_authenticator(url)
+    await authenticator.authenticate(signed(RSA, "old", "RS256"))
+    handler.keys = [published(P256, "new")]
+    clock.now += COOL_DOWN_S + 1
+
+    assert (await authenticator.authenticate(signed(P256, "new", "ES256"))).user_id == "ann"
+    with pytest.raises(Unauthenticated):
+        await authenticator.authenticate(signed(RSA, "old", "RS256"))
+
+
+async def test_made_up_key_ids_do_not_turn_us_against_the_provider(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, _ = an_authenticator(url)
+
+    for number in range(50):
+        with pytest.raises(Unauthenticated):
+            await authenticator.authenticate(signed(RSA, f"made-up-{number}", "RS256"))
+
+    assert handler.asked == 1
+
+
+async def test_a_withdrawn_key_works_no_longer_than_the_set_is_fresh(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    await authenticator.authenticate(token)
+    handler.keys = [published(P256, "e")]
+    clock.now += FRESH_S + 1
+
+    with pytest.raises(Unauthenticated):
+        await authenticator.authenticate(token)
+
+
+async def test_known_keys_go_on_while_the_provider_is_away_but_not_for_ever(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    await authenticator.authenticate(token)
+    handler.away = True
+
+    clock.now += STALE_S - 1
+    assert (await authenticator.authenticate(token)).user_id == "ann"
+    clock.now += 2
+    with pytest.raises(TransientFault):
+        await authenticator.authenticate(token)
+
+
+async def test_a_provider_that_was_away_from_the_start_is_asked_again(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys, handler.away = [published(RSA, "r")], True
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    with pytest.raises(TransientFault):
+        await authenticator.authenticate(token)
+    handler.away = False
+    clock.now += COOL_DOWN_S + 1
+
+    assert (await authenticator.authenticate(token)).user_id == "ann"
+
+
+async def test_a_token_without_a_key_id_is_tried_with_the_only_key(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, None, "RS256")
+
+    assert (await authenticator.authenticate(token)).user_id == "ann"
+    handler.keys = [published(RSA, "r"), published(P256, "e")]
+    clock.now += FRESH_S + 1
+    with pytest.raises(Unauthenticated):
+        await authenticator.authenticate(token)
+
+
+async def test_a_published_secret_is_no_key(provider: tuple[type[Provider], str]) -> None:
+    handler, url = provider
+    secret = "s" * 32
+    encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
+    handler.keys = [{"kty": "oct", "k": encoded, "kid": "s"}]
+    authenticator, _ = an_authenticator(url)
+
+    with pytest.raises(Unauthenticated):
+        await authenticator.authenticate(signed(secret, "s", "HS256"))
