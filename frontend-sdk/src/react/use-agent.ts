@@ -4,8 +4,11 @@ import { useClient } from "./provider.js";
 import { useLatest } from "./use-latest.js";
 import { useReadable } from "./use-readable.js";
 
-/** The arguments of `run` that the hook does not fill in itself. */
-export type RunArgs<Run> = Partial<Omit<ArgsOf<Run>, "input" | "threadKey" | "key">>;
+/** The arguments of `run` that the hook does not fill in itself; any, of a bare string. */
+export type RunArgs<Run> =
+  unknown extends ArgsOf<Run>
+    ? Readonly<Record<string, unknown>>
+    : Partial<Omit<ArgsOf<Run>, "input" | "threadKey" | "key">>;
 
 export interface AgentOptions<Run extends FunctionRef> {
   readonly threadKey: string;
