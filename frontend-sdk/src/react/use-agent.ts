@@ -5,10 +5,9 @@ import { useLatest } from "./use-latest.js";
 import { useReadable } from "./use-readable.js";
 
 /** The arguments of `run` that the hook does not fill in itself; any, of a bare string. */
-export type RunArgs<Run> =
-  unknown extends ArgsOf<Run>
-    ? Readonly<Record<string, unknown>>
-    : Partial<Omit<ArgsOf<Run>, "input" | "threadKey" | "key">>;
+export type RunArgs<Run> = [ArgsOf<Run>] extends [never]
+  ? Readonly<Record<string, unknown>>
+  : Partial<Omit<ArgsOf<Run>, "input" | "threadKey" | "key">>;
 
 export interface AgentOptions<Run extends FunctionRef> {
   readonly threadKey: string;
