@@ -101,9 +101,9 @@ def title_of(text: str) -> str:
 
 def _checked_text(text: str) -> str:
     if not text.strip():
-        raise InvalidArgument("input: say something; the text is empty")
+        raise InvalidArgument("say something: the text is empty")
     if len(text) > MAX_INPUT:
-        raise InvalidArgument(f"input: at most {MAX_INPUT} characters, got {len(text)}")
+        raise InvalidArgument(f"a text has at most {MAX_INPUT} characters, got {len(text)}")
     return storable_text(text)
 
 

@@ -1,0 +1,50 @@
+"""How every route runs: timed under its path, and whatever it raises becomes a response."""
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import TypeAlias
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.domain.identity import Identity
+from app.http.faults import fault_response
+from app.http.requests import bearer_token
+from app.http.services import HttpServices
+
+Handler: TypeAlias = Callable[[Request, Identity], Awaitable[Response]]
+OpenHandler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class Endpoints:
+    """Makes routes over the same services."""
+
+    def __init__(self, services: HttpServices) -> None:
+        self._services = services
+
+    def route(self, method: str, path: str, handler: Handler) -> Route:
+        """Return a route whose handler is told who is calling."""
+
+        async def known(request: Request) -> Response:
+            caller = await self._services.authenticate(bearer_token(request))
+            return await handler(request, caller)
+
+        return self.open_route(method, path, known)
+
+    def open_route(self, method: str, path: str, handler: OpenHandler) -> Route:
+        """Return a route that asks nobody who he is."""
+
+        async def endpoint(request: Request) -> Response:
+            begun = perf_counter()
+            try:
+                response = await handler(request)
+            except ClientDisconnect:
+                response = Response(status_code=400)  # nobody is there to read it
+            except Exception as error:  # noqa: BLE001  # the edge: whatever it is becomes an answer
+                response = fault_response(error, where=f"{method} {path}")
+            labels = (method, path, str(response.status_code))
+            self._services.metrics.requests.labels(*labels).observe(perf_counter() - begun)
+            return response
+
+        return Route(path, endpoint, methods=[method])
