@@ -1,14 +1,19 @@
 """How a process connects to Redis, and what it refuses.
 
-Every wait is bounded: a Redis that swallows packets must look like one that is away.
+Every wait is bounded, because a Redis that swallows packets must look like one that is away; but
+never by redis-py's ``socket_timeout``.  That goes through ``asyncio.wait_for``, which in Python
+3.11 loses a cancellation that comes while the command is being sent (one in ten, when tried), and
+makes a task for each command.  Callers use ``asyncio.timeout``; ``Script`` does so by itself.
 """
+
+import asyncio
 
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from app.domain.errors import ChatError
 
 ANSWER_S = 2.0
-"""Longer than any wait that we ask Redis for (``BLPOP``), shorter than a person's patience."""
+"""A command that is not answered by then never will be."""
 CONNECT_S = 1.0
 MAX_CONNECTIONS = 64
 """A call holds a connection for one round trip: 64 carry hundreds of drives."""
@@ -21,13 +26,13 @@ class RedisMayEvict(ChatError):
 def connect(url: str, *, max_connections: int = MAX_CONNECTIONS) -> Redis:
     """Return a client for ``redis://``, ``rediss://`` or ``unix://``; connects when first used.
 
-    Answers are bytes.  Close it with ``aclose()``, which closes its connections too.
+    Answers are bytes; a wait for one has no bound of its own.  Close it with ``aclose()``, which
+    closes its connections too.
     """
     pool = BlockingConnectionPool.from_url(
         url,
         max_connections=max_connections,
         timeout=ANSWER_S,
-        socket_timeout=ANSWER_S,
         socket_connect_timeout=CONNECT_S,
         decode_responses=False,
     )
@@ -39,9 +44,10 @@ async def refuse_eviction(redis: Redis) -> None:
 
     Raises:
         RedisMayEvict: its ``maxmemory-policy`` is not ``noeviction``.
-        redis.exceptions.RedisError: it does not answer.
+        redis.exceptions.RedisError, OSError: it does not answer.
     """
-    memory = await redis.info("memory")
+    async with asyncio.timeout(ANSWER_S):
+        memory = await redis.info("memory")
     policy = memory["maxmemory_policy"]
     if policy != "noeviction":
         raise RedisMayEvict(

@@ -1,5 +1,6 @@
 """One Lua script on the server: one round trip that nobody else's command can split."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -8,6 +9,8 @@ from typing import cast
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import NoScriptError
+
+from app.keyspace.connection import ANSWER_S
 
 Reply = None | int | bytes | list["Reply"]
 """What a script may answer (RESP 2, undecoded)."""
@@ -28,12 +31,17 @@ class Script:
     async def call(
         self, redis: Redis, keys: Sequence[str], arguments: Sequence[Argument] = ()
     ) -> Reply:
-        """Run it and return its answer."""
+        """Run it and return its answer.
+
+        Raises:
+            redis.exceptions.RedisError, OSError: it was not answered, or not in time.
+        """
         execute = _typed(redis)
-        try:
-            return await execute("EVALSHA", self._digest, len(keys), *keys, *arguments)
-        except NoScriptError:
-            return await execute("EVAL", self._source, len(keys), *keys, *arguments)
+        async with asyncio.timeout(ANSWER_S):
+            try:
+                return await execute("EVALSHA", self._digest, len(keys), *keys, *arguments)
+            except NoScriptError:
+                return await execute("EVAL", self._source, len(keys), *keys, *arguments)
 
     def queue(
         self, pipeline: Pipeline, keys: Sequence[str], arguments: Sequence[Argument] = ()
@@ -44,7 +52,8 @@ class Script:
 
     async def load(self, redis: Redis) -> None:
         """Teach the server the script."""
-        await _typed(redis)("SCRIPT LOAD", self._source)
+        async with asyncio.timeout(ANSWER_S):
+            await _typed(redis)("SCRIPT LOAD", self._source)
 
 
 def _typed(redis: Redis) -> Callable[..., Awaitable[Reply]]:

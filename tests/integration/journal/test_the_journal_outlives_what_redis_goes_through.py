@@ -1,5 +1,6 @@
 """Killed connections, restarts, flushes, silence: nothing but ``JournalUnavailable`` comes out."""
 
+import asyncio
 import os
 import signal
 import time
@@ -114,7 +115,7 @@ async def test_a_full_redis_refuses_the_write_and_says_unavailable(
     journal: RedisJournal, client: Redis, fence: Fence
 ) -> None:
     await journal.open(fence)
-    await client.config_set("maxmemory", "1mb")
+    await client.config_set("maxmemory", "1")
     try:
         with pytest.raises(JournalUnavailable):
             await journal.complete(fence, a_record(fence, "llm:turn:0"), [])
@@ -169,3 +170,16 @@ async def test_a_call_is_one_round_trip(journal: RedisJournal, client: Redis, fe
     stats = await client.info("commandstats")
     assert stats["cmdstat_evalsha"]["calls"] == 2
     assert "cmdstat_eval" not in stats
+
+
+async def test_a_call_that_is_cancelled_at_any_moment_is_cancelled(
+    journal: RedisJournal, fence: Fence
+) -> None:
+    await journal.open(fence)
+    for moment in [*range(16)] * 4:
+        call = asyncio.create_task(journal.complete(fence, a_record(fence, f"s{moment}"), []))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        was_under_way = call.cancel()
+        await asyncio.wait([call])
+        assert call.cancelled() == was_under_way
