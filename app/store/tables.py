@@ -78,7 +78,7 @@ class RunRow(SQLModel, table=True):
         Index("agent_runs_live", "thread", unique=True, postgresql_where=text(LIVE)),
         Index("agent_runs_queued", "queued_at", postgresql_where=text("status = 'queued'")),
         Index("agent_runs_running", "worker", postgresql_where=text("status = 'running'")),
-        Index("agent_runs_by_thread", "thread", "id"),
+        Index("agent_runs_by_thread", "thread", "created_at", "id"),
         {"postgresql_with": _ROOM},
     )
 

@@ -116,7 +116,7 @@ def _make_runs() -> None:
     )
     _index("agent_runs_queued", "queued_at", where="status = 'queued'")
     _index("agent_runs_running", "worker", where="status = 'running'")
-    _index("agent_runs_by_thread", "thread", "id")
+    _index("agent_runs_by_thread", "thread", "created_at", "id")
     op.create_table(
         "agent_steps",
         _key("run"),

@@ -1,0 +1,39 @@
+"""The little that a statement needs to run inside somebody else's transaction.
+
+A run that is started by a mutation is written in the mutation's own transaction, which a
+SQLModel session holds; one that is started on its own uses a held asyncpg connection.
+Both take the driver's ``$1`` placeholders.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class Row(Protocol):
+    """A row, by column name."""
+
+    def __getitem__(self, column: str, /) -> Any:  # noqa: ANN401  # as the driver decodes it
+        """Return a column's value."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs statements.  A held asyncpg connection is one, and so is ``Database``."""
+
+    async def fetch(self, statement: str, /, *arguments: object) -> Sequence[Row]:
+        """Run one statement and return its rows."""
+        ...
+
+
+class SessionExecutor:
+    """On the connection that a SQLAlchemy session holds."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def fetch(self, statement: str, /, *arguments: object) -> Sequence[Row]:
+        """See ``Executor.fetch``."""
+        result = await self._connection.exec_driver_sql(statement, arguments)
+        return result.mappings().all() if result.returns_rows else []

@@ -1,0 +1,73 @@
+"""What a driver's error means to the rings above: try again, or never.
+
+A *transient* fault says nothing about the rows: the server is away, restarts, became a
+standby, is full, or took too long.  The write may or may not have happened; every write
+here can be repeated.  Anything else would be refused again, however often it is tried
+(field case B19), so it is named and given up.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+from asyncpg.exceptions import DeadlockDetectedError, SerializationError
+
+from app.domain.errors import ChatError, RecordRefused, StoreUnavailable
+
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,  # TimeoutError is one
+    EOFError,
+)
+COLLISIONS = (SerializationError, DeadlockDetectedError)
+"""The server undid the transaction because of another one: repeat it as a whole."""
+
+_TRANSIENT_CLASSES = ("08", "53", "57", "58", "40")
+_TRANSIENT_STATES = frozenset(
+    {
+        "25006",  # read-only: this server became a standby
+        "25P03",  # idle in transaction for too long
+        "26000",  # a prepared statement is gone: somebody reset the session
+        "55P03",  # lock_timeout
+    }
+)
+_HARMLESS_CLASSES = ("40", "55")
+"""After these the session can go on; after other transient faults it is not trusted."""
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same statement may succeed a moment later."""
+    match error:
+        case asyncpg.PostgresError(sqlstate=str(state)):
+            return state.startswith(_TRANSIENT_CLASSES) or state in _TRANSIENT_STATES
+        case ValueError():  # asyncpg's client-side DataError: an argument it cannot encode
+            return False
+        case _:
+            return isinstance(error, DRIVER_ERRORS)
+
+
+def spoils_session(error: BaseException) -> bool:
+    """Whether the connection is to be closed rather than used again."""
+    state = getattr(error, "sqlstate", None) or ""
+    return is_transient(error) and not state.startswith(_HARMLESS_CLASSES)
+
+
+def translated(error: BaseException) -> ChatError:
+    """Return the deliberate error that a driver's error means."""
+    reason = str(error) or type(error).__name__
+    state = getattr(error, "sqlstate", None)
+    said = f"{reason} ({state})" if state else reason
+    if is_transient(error):
+        return StoreUnavailable(f"Postgres did not answer: {said}")
+    return RecordRefused(f"Postgres refuses this for good: {said}", {"sqlstate": state})
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Turn what a driver raises inside into a deliberate error."""
+    try:
+        yield
+    except DRIVER_ERRORS as error:
+        raise translated(error) from error

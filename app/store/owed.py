@@ -1,0 +1,49 @@
+"""What a transaction owes to others once it has committed, and not a moment earlier."""
+
+from dataclasses import dataclass, field
+
+from app.domain.errors import JournalUnavailable
+from app.domain.ports import Aborts, Announce, Doorbell, Journal
+from app.domain.run import Fence
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told.  Every one of them is a hint: losing it costs time, not truth."""
+
+    announce: Announce
+    doorbell: Doorbell
+    journal: Journal
+    aborts: Aborts
+
+
+@dataclass(slots=True)
+class Owed:
+    """Gathered while the transaction is open; a repeated transaction gathers anew."""
+
+    versions: dict[str, int] = field(default_factory=dict)
+    """The newest version by thread."""
+    queued: list[str] = field(default_factory=list)
+    """Runs that became ``queued``."""
+    ended: list[Fence] = field(default_factory=list)
+    """Runs that were ended from outside: their journal is of no use any more."""
+    driven: list[tuple[str, Fence]] = field(default_factory=list)
+    """Workers that drive a run which was taken from them."""
+
+    def announce(self, thread_id: str, version: int) -> None:
+        """Owe word of a thread's version."""
+        self.versions[thread_id] = version
+
+    async def pay(self, listeners: Listeners) -> None:
+        """Tell everybody; call it after the commit."""
+        for thread_id, version in self.versions.items():
+            listeners.announce(thread_id, version)
+        for run_id in self.queued:
+            await listeners.doorbell.ring(run_id)
+        for worker, fence in self.driven:
+            await listeners.aborts.abort(worker, fence)
+        for fence in self.ended:
+            try:
+                await listeners.journal.drop(fence.thread_id, fence.epoch)
+            except JournalUnavailable:
+                continue  # what stays there expires, and belongs to no live run

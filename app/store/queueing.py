@@ -1,0 +1,88 @@
+"""The table as a queue: taking runs, giving them back, and whose worker is alive."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from app.domain.ports import ClaimedRun
+from app.domain.run import Fence, Released, RunStatus, advance
+from app.domain.thread import shown_status
+from app.store.executors import Executor
+from app.store.locking import lock_for, read_run
+from app.store.owed import Owed
+from app.store.rows import run_from, thread_from
+from app.store.statements import CLAIM, TAKE_OVER
+
+_RELEASE = """
+WITH r AS (UPDATE agent_runs SET status = $3, worker = NULL WHERE id = $2)
+UPDATE agent_threads
+   SET status = $4, epoch = epoch + $5, version = version + 1, updated_at = clock_timestamp()
+ WHERE id = $1
+RETURNING version
+"""
+_FORGET = """
+UPDATE agent_workers SET gone_at = clock_timestamp()
+ WHERE id = $1 AND gone_at IS NULL
+   AND NOT EXISTS (SELECT FROM agent_runs WHERE worker = $1 AND status = 'running')
+"""
+_BEATS = """
+SELECT coalesce(w.id, r.worker) AS worker, coalesce(w.beat, 0) AS beat
+  FROM (SELECT id, beat FROM agent_workers WHERE gone_at IS NULL) w
+  FULL JOIN (SELECT DISTINCT worker FROM agent_runs WHERE status = 'running') r ON r.worker = w.id
+"""
+_OLDEST = """
+SELECT clock_timestamp() - min(queued_at) AS waited FROM agent_runs WHERE status = 'queued'
+"""
+
+
+async def claim(
+    executor: Executor, worker: str, agents: Sequence[str], limit: int, owed: Owed
+) -> list[ClaimedRun]:
+    """Take up to ``limit`` of the oldest queued runs.  One statement."""
+    rows = await executor.fetch(CLAIM, worker, list(agents), limit)
+    claimed = [ClaimedRun(run_from(row, "r_"), thread_from(row, "t_")) for row in rows]
+    for one in claimed:
+        owed.announce(one.thread.id, one.thread.version)
+    return claimed
+
+
+async def release(executor: Executor, fence: Fence, owed: Owed) -> bool:
+    """Give a running run back; it keeps its place in the queue."""
+    thread = await lock_for(executor, fence)
+    if thread is None:
+        return False
+    run = await read_run(executor, fence.run_id)
+    if run.status is not RunStatus.RUNNING:
+        return False
+    change = advance(run.status, Released())
+    rows = await executor.fetch(
+        _RELEASE,
+        thread.id,
+        run.id,
+        change.status.value,
+        shown_status(change.status).value,
+        change.epoch,
+    )
+    owed.announce(thread.id, rows[0]["version"])
+    owed.queued.append(run.id)
+    return True
+
+
+async def take_over(executor: Executor, worker: str, owed: Owed) -> int:
+    """Queue a dead worker's runs again and forget it once it holds none."""
+    rows = await executor.fetch(TAKE_OVER, worker)
+    for row in rows:
+        owed.announce(row["thread"], row["version"])
+        owed.queued.append(row["run"])
+    await executor.fetch(_FORGET, worker)
+    return len(rows)
+
+
+async def beats(executor: Executor) -> Mapping[str, int]:
+    """Return the last beat of each worker that is registered or holds a running run."""
+    return {row["worker"]: row["beat"] for row in await executor.fetch(_BEATS)}
+
+
+async def oldest_queued(executor: Executor) -> timedelta | None:
+    """Return for how long the oldest queued run has waited."""
+    waited: timedelta | None = (await executor.fetch(_OLDEST))[0]["waited"]
+    return waited

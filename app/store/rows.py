@@ -1,0 +1,145 @@
+"""Rows become domain values here, and nowhere else.
+
+A query that joins tables names columns ``PREFIX_column``; the columns of each table are
+listed once, so that every query that returns a row returns all of it.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from app.domain.approval import Approval, ApprovalStatus
+from app.domain.message import Message, MessageStatus, Part, Role
+from app.domain.run import Run, RunError, RunStatus, Usage
+from app.domain.storable import decode
+from app.domain.thread import Thread, ThreadStatus
+from app.store.executors import Row
+
+THREAD = (
+    *("id", "key", "agent", "owner", "title", "status", "live_run", "epoch", "seq", "version"),
+    *("wakes", "usage", "error", "created_at", "updated_at"),
+)
+RUN = (
+    *("id", "thread", "agent", "status", "turn", "usage", "policy", "stopped", "error", "worker"),
+    *("attempts", "created_at", "finished_at"),
+)
+MESSAGE = (
+    *("id", "thread", "run", "seq", "version", "role", "status", "turn", "parts", "model_name"),
+    *("usage", "author", "dedupe", "created_at"),
+)
+"""Without ``model``, which never leaves the server."""
+APPROVAL = (
+    *("id", "thread", "run", "tool_call_id", "name", "input", "status", "version"),
+    *("requested_at", "decided_by", "reason", "decided_at"),
+)
+
+
+def columns(names: tuple[str, ...], table: str, prefix: str = "") -> str:
+    """Return a select list of these columns of ``table``."""
+    return ", ".join(f"{table}.{name} AS {prefix}{name}" for name in names)
+
+
+THREADS = f"SELECT {columns(THREAD, 't')} FROM agent_threads t"
+RUNS = f"SELECT {columns(RUN, 'r')} FROM agent_runs r"
+MESSAGES = f"SELECT {columns(MESSAGE, 'm')} FROM agent_messages m"
+APPROVALS = f"SELECT {columns(APPROVAL, 'a')} FROM agent_approvals a"
+
+Parse: TypeAlias = Callable[[Any], Any]
+
+
+def parsed_already(value: Any) -> Any:  # noqa: ANN401  # the column says what it is
+    """Return a JSON column's value that came inside other JSON, as it is."""
+    return value
+
+
+def parse_json(stored: str | None) -> Any:  # noqa: ANN401  # the column says what it is
+    """Return a JSON column's value, as the driver hands it out."""
+    return None if stored is None else decode(stored)
+
+
+def thread_from(row: Row, prefix: str = "") -> Thread:
+    """Return the thread in a row."""
+    return Thread(
+        id=row[f"{prefix}id"],
+        key=row[f"{prefix}key"],
+        agent=row[f"{prefix}agent"],
+        status=ThreadStatus(row[f"{prefix}status"]),
+        live_run=row[f"{prefix}live_run"],
+        epoch=row[f"{prefix}epoch"],
+        seq=row[f"{prefix}seq"],
+        version=row[f"{prefix}version"],
+        wakes=row[f"{prefix}wakes"],
+        owner=row[f"{prefix}owner"],
+        title=row[f"{prefix}title"],
+        usage=Usage.from_json(parse_json(row[f"{prefix}usage"])),
+        error=_error(row[f"{prefix}error"]),
+        created_at=row[f"{prefix}created_at"],
+        updated_at=row[f"{prefix}updated_at"],
+    )
+
+
+def run_from(row: Row, prefix: str = "") -> Run:
+    """Return the run in a row."""
+    return Run(
+        id=row[f"{prefix}id"],
+        thread_id=row[f"{prefix}thread"],
+        agent=row[f"{prefix}agent"],
+        status=RunStatus(row[f"{prefix}status"]),
+        turn=row[f"{prefix}turn"],
+        usage=Usage.from_json(parse_json(row[f"{prefix}usage"])),
+        policy=parse_json(row[f"{prefix}policy"]),
+        stopped=row[f"{prefix}stopped"],
+        error=_error(row[f"{prefix}error"]),
+        worker=row[f"{prefix}worker"],
+        attempts=row[f"{prefix}attempts"],
+        created_at=row[f"{prefix}created_at"],
+        finished_at=row[f"{prefix}finished_at"],
+    )
+
+
+def message_from(row: Row, *, model: str | None = None, parse: Parse = parse_json) -> Message:
+    """Return the message in a row; its private ``model`` only when it is handed in."""
+    return Message(
+        id=row["id"],
+        thread_id=row["thread"],
+        seq=row["seq"],
+        version=row["version"],
+        run_id=row["run"],
+        role=Role(row["role"]),
+        status=MessageStatus(row["status"]),
+        parts=parse(row["parts"]),
+        created_at=row["created_at"],
+        turn=row["turn"],
+        model=model,
+        model_name=row["model_name"],
+        usage=parse(row["usage"]),
+        author=row["author"],
+        dedupe=row["dedupe"],
+    )
+
+
+def parts_from(stored: str) -> list[Part]:
+    """Return a message's stored parts."""
+    parts: list[Part] = parse_json(stored)
+    return parts
+
+
+def approval_from(row: Row, *, parse: Parse = parse_json) -> Approval:
+    """Return the approval in a row."""
+    return Approval(
+        id=row["id"],
+        thread_id=row["thread"],
+        run_id=row["run"],
+        tool_call_id=row["tool_call_id"],
+        name=row["name"],
+        input=parse(row["input"]),
+        status=ApprovalStatus(row["status"]),
+        version=row["version"],
+        requested_at=row["requested_at"],
+        decided_by=row["decided_by"],
+        reason=row["reason"],
+        decided_at=row["decided_at"],
+    )
+
+
+def _error(stored: str | None) -> RunError | None:
+    return RunError(**parse_json(stored)) if stored else None

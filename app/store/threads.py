@@ -1,0 +1,162 @@
+"""``ThreadReader`` on Postgres: what feeds, HTTP and functions show.  Never locks.
+
+A snapshot is one statement, so that the messages, the approvals and the version it carries
+are of one moment; the lists in it come as JSON, which is what they are about to become.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from app.domain.approval import Approval
+from app.domain.message import Message
+from app.domain.ports import ThreadSnapshot
+from app.domain.run import Run, RunStatus
+from app.domain.storable import decode
+from app.domain.thread import Thread
+from app.store.executors import Executor, Row
+from app.store.rows import (
+    APPROVALS,
+    MESSAGES,
+    RUNS,
+    THREAD,
+    THREADS,
+    approval_from,
+    columns,
+    message_from,
+    parsed_already,
+    run_from,
+    thread_from,
+)
+
+_FIND = f"{THREADS} WHERE t.key = $1"
+_RUN = f"{RUNS} WHERE r.id = $1"
+_NEWEST = "ORDER BY m.seq DESC LIMIT $2"
+_CHANGED = "AND m.version > $3 ORDER BY m.version LIMIT $2"
+_PAGE = f"{MESSAGES} WHERE m.thread = $1 AND m.seq < coalesce($3, 1::bigint << 62) {_NEWEST}"
+_CHANGES = f"{MESSAGES} WHERE m.thread = $1 {_CHANGED}"
+_PENDING = f"{APPROVALS} WHERE a.thread = $1 AND a.status = 'pending' ORDER BY a.requested_at, a.id"
+_VERSIONS = "SELECT id, version FROM agent_threads WHERE id = ANY ($1::text[])"
+_TIMELINE = """
+SELECT format('%s-%s', system_identifier,
+              ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int) AS timeline
+  FROM pg_control_system()
+"""
+"""The timeline is read from the place where the log is written: ``pg_control_checkpoint`` shows
+a standby's old one until the first checkpoint after its promotion."""
+
+
+def _whole(which_thread: str, which_messages: str) -> str:
+    """Return the statement that reads a thread, some of its messages and its open approvals."""
+    return f"""
+SELECT {columns(THREAD, "t")}, l.status AS live_status,
+       (SELECT n.stopped FROM agent_runs n WHERE n.thread = t.id
+         ORDER BY n.created_at DESC, n.id DESC LIMIT 1) AS stopped,
+       (SELECT json_agg(x ORDER BY x.seq)
+          FROM ({MESSAGES} WHERE m.thread = t.id {which_messages}) x) AS messages,
+       (SELECT json_agg(x ORDER BY x.requested_at, x.id)
+          FROM ({APPROVALS} WHERE a.thread = t.id AND a.status = 'pending') x) AS approvals
+  FROM agent_threads t LEFT JOIN agent_runs l ON l.id = t.live_run
+ WHERE {which_thread}
+"""
+
+
+def _sessions(whose: str) -> str:
+    return f"""
+{THREADS}
+ WHERE t.agent = $1 {whose}
+   AND (t.active_at, t.id) < (coalesce((SELECT b.active_at FROM agent_threads b WHERE b.id = $2),
+                                       'infinity'), coalesce($2, ''))
+ ORDER BY t.active_at DESC, t.id DESC
+ LIMIT $3
+"""
+
+
+_SNAPSHOT = _whole("t.key = $1", _NEWEST)
+_DELTA = _whole("t.id = $1", _CHANGED)
+_SESSIONS_OF_ALL = _sessions("")
+_SESSIONS_OF_ONE = _sessions("AND t.owner = $4")
+
+
+class PostgresThreadReader:
+    """Implements ``app.domain.ports.ThreadReader``."""
+
+    def __init__(self, database: Executor) -> None:
+        self._db = database
+
+    async def find(self, key: str) -> Thread | None:
+        """See ``ThreadReader.find``."""
+        rows = await self._db.fetch(_FIND, key)
+        return thread_from(rows[0]) if rows else None
+
+    async def run(self, run_id: str) -> Run | None:
+        """See ``ThreadReader.run``."""
+        rows = await self._db.fetch(_RUN, run_id)
+        return run_from(rows[0]) if rows else None
+
+    async def page(self, thread_id: str, before: int | None, limit: int) -> list[Message]:
+        """See ``ThreadReader.page``."""
+        rows = await self._db.fetch(_PAGE, thread_id, limit, before)
+        return [message_from(row) for row in reversed(rows)]
+
+    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
+        """See ``ThreadReader.changed``."""
+        rows = await self._db.fetch(_CHANGES, thread_id, limit, after)
+        return sorted((message_from(row) for row in rows), key=lambda message: message.seq)
+
+    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
+        """See ``ThreadReader.snapshot``."""
+        rows = await self._db.fetch(_SNAPSHOT, key, limit)
+        return _snapshot(rows[0], limit) if rows else None
+
+    async def delta(self, thread_id: str, after: int, limit: int) -> ThreadSnapshot | None:
+        """See ``ThreadReader.delta``."""
+        rows = await self._db.fetch(_DELTA, thread_id, limit + 1, after)
+        return _snapshot(rows[0], limit) if rows else None
+
+    async def pending_approvals(self, thread_id: str) -> list[Approval]:
+        """See ``ThreadReader.pending_approvals``."""
+        return [approval_from(row) for row in await self._db.fetch(_PENDING, thread_id)]
+
+    async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
+        """See ``ThreadReader.versions``."""
+        rows = await self._db.fetch(_VERSIONS, list(thread_ids))
+        return {row["id"]: row["version"] for row in rows}
+
+    async def sessions(
+        self, agent: str, owner: str | None, *, everybody: bool, before: str | None, limit: int
+    ) -> list[Thread]:
+        """See ``ThreadReader.sessions``."""
+        if everybody:
+            rows = await self._db.fetch(_SESSIONS_OF_ALL, agent, before, limit)
+        elif owner is None:
+            rows = []  # nobody owns the threads that have no owner
+        else:
+            rows = await self._db.fetch(_SESSIONS_OF_ONE, agent, before, limit, owner)
+        return [thread_from(row) for row in rows]
+
+    async def timeline(self) -> str:
+        """See ``ThreadReader.timeline``."""
+        timeline: str = (await self._db.fetch(_TIMELINE))[0]["timeline"]
+        return timeline
+
+
+def _snapshot(row: Row, limit: int) -> ThreadSnapshot:
+    messages = _listed(row["messages"], "created_at")
+    approvals = _listed(row["approvals"], "requested_at")
+    return ThreadSnapshot(
+        thread=thread_from(row),
+        messages=[message_from(each, parse=parsed_already) for each in messages[:limit]],
+        approvals=[approval_from(each, parse=parsed_already) for each in approvals],
+        live_status=RunStatus(row["live_status"]) if row["live_status"] else None,
+        stopped=row["stopped"],
+        complete=len(messages) <= limit,
+    )
+
+
+def _listed(aggregated: str | None, time: str) -> list[dict[str, Any]]:
+    """Return the rows that Postgres gathered as JSON, with their time as the driver would."""
+    rows: list[dict[str, Any]] = [] if aggregated is None else decode(aggregated)  # type: ignore[assignment]  # json_agg's shape
+    for row in rows:
+        row[time] = datetime.fromisoformat(row[time])
+    return rows

@@ -1,0 +1,247 @@
+"""A run store with everything around it visible, whatever the store is made of."""
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from app.domain.ids import uuid7
+from app.domain.message import (
+    MessageStatus,
+    Role,
+    assistant_key,
+    open_result_part,
+    result_key,
+    text_part,
+    tool_call_part,
+    tool_result_part,
+)
+from app.domain.ports import (
+    ClaimedRun,
+    RunStore,
+    ShownText,
+    StartedRun,
+    StartRun,
+    ThreadReader,
+    ThreadSnapshot,
+)
+from app.domain.record import FilledMessage, NewApproval, NewMessage, Record, Writes
+from app.domain.run import Fence, Run, Usage, Waits
+from app.domain.storable import Json, encode
+from app.domain.thread import Thread
+from app.store.database import Database
+from app.store.runs import PostgresRunStore
+from app.store.threads import PostgresThreadReader
+from app.testing.memory_database import MemoryDatabase
+from app.testing.memory_journal import MemoryJournal
+from app.testing.memory_reader import MemoryThreadReader
+from app.testing.memory_store import MemoryRunStore
+
+AGENT = "support"
+WORKER = "worker-1"
+
+
+class CountingIds:
+    """Ids in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1)
+
+    def new(self) -> str:
+        """See ``Ids.new``."""
+        return uuid7(1_800_000_000_000 + next(self._next), 0x5EED << 60)
+
+
+IDS = CountingIds()
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """Whom a store tells; each call is kept."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    announced: list[tuple[str, int]] = field(default_factory=list)
+    rung: list[str] = field(default_factory=list)
+    aborted: list[tuple[str, Fence]] = field(default_factory=list)
+
+    def announce(self, thread_id: str, version: int) -> None:
+        """See ``Announce``."""
+        self.announced.append((thread_id, version))
+
+    async def ring(self, run_id: str) -> None:
+        """See ``Doorbell.ring``."""
+        self.rung.append(run_id)
+
+    async def abort(self, worker: str, fence: Fence) -> None:
+        """See ``Aborts.abort``."""
+        self.aborted.append((worker, fence))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWorld:
+    """A store, its reader, and whom they tell."""
+
+    store: RunStore
+    reader: ThreadReader
+    around: Surroundings
+    register: Callable[[str, Sequence[str]], Awaitable[None]]
+    """Makes a worker known, as its first beat does."""
+
+    async def start(self, **changes: object) -> StartedRun:
+        """Start a run on a new thread."""
+        return await self.store.start(a_start(**changes))
+
+    async def claim(self, agent: str = AGENT, worker: str = WORKER) -> ClaimedRun:
+        """Claim the oldest queued run."""
+        (claimed,) = await self.store.claim(worker, [agent], 1)
+        return claimed
+
+    async def drive(self, **changes: object) -> ClaimedRun:
+        """Start a run and claim it; ``agent`` is one that no other test thread has."""
+        agent = f"agent-{IDS.new()}"
+        await self.start(agent=agent, **changes)
+        return await self.claim(agent)
+
+    async def thread(self, thread_id: str) -> Thread:
+        """Return a thread as it is now."""
+        return (await self.snapshot(thread_id)).thread
+
+    async def run(self, run_id: str) -> Run:
+        """Return a run as it is now."""
+        run = await self.reader.run(run_id)
+        assert run is not None
+        return run
+
+    async def snapshot(self, thread_id: str) -> ThreadSnapshot:
+        """Return everything of a thread as it is now."""
+        snapshot = await self.reader.delta(thread_id, 0, 1000)
+        assert snapshot is not None
+        return snapshot
+
+    async def ask(self, claimed: ClaimedRun, *calls: str, gated: Sequence[str] = ()) -> None:
+        """Record a first turn that calls these tools, some of which need an approval."""
+        record = a_turn(claimed.fence, 0, calls, gated)
+        assert await self.store.record(claimed.fence, record)
+
+    async def park(self, claimed: ClaimedRun, *gated: str) -> None:
+        """Park a run that waits for these approvals."""
+        wakes = (await self.thread(claimed.thread.id)).wakes
+        await self.store.park(claimed.fence, wakes, Waits(approvals=gated))
+
+
+@asynccontextmanager
+async def memory_world() -> AsyncIterator[StoreWorld]:
+    """Yield a world in dictionaries."""
+    around, database = Surroundings(), MemoryDatabase()
+
+    async def register(worker: str, agents: Sequence[str]) -> None:
+        database.workers[worker] = (1, frozenset(agents))
+
+    store = MemoryRunStore(
+        database,
+        journal=around.journal,
+        announce=around.announce,
+        doorbell=around,
+        aborts=around,
+        ids=IDS,
+    )
+    yield StoreWorld(store, MemoryThreadReader(database), around, register)
+
+
+@asynccontextmanager
+async def postgres_world(url: str, size: int = 10) -> AsyncIterator[StoreWorld]:
+    """Yield a world on a migrated database."""
+    around = Surroundings()
+    async with Database(url, size=size) as database:
+
+        async def register(worker: str, agents: Sequence[str]) -> None:
+            statement = "INSERT INTO agent_workers (id, beat, agents) VALUES ($1, 1, $2)"
+            await database.fetch(statement, worker, list(agents))
+
+        store = PostgresRunStore(
+            database,
+            journal=around.journal,
+            announce=around.announce,
+            doorbell=around,
+            aborts=around,
+            ids=IDS,
+        )
+        yield StoreWorld(store, PostgresThreadReader(database), around, register)
+
+
+def a_start(**changes: object) -> StartRun:
+    """Return the start of a run on a thread of its own."""
+    fields: dict[str, object] = {
+        "run_id": IDS.new(),
+        "thread_id": IDS.new(),
+        "message_id": IDS.new(),
+        "thread_key": f"thread-{IDS.new()}",
+        "agent": AGENT,
+        "parts": encode([text_part("Where is my order?")]),
+    }
+    return StartRun(**(fields | changes))  # type: ignore[arg-type]  # field names
+
+
+def a_step(fence: Fence, name: str, value: Json = "done", turn: int | None = None) -> Record:
+    """Return the record of a step that changes nothing beside its own value."""
+    return Record(fence.run_id, fence.thread_id, name, turn, encode(value))
+
+
+def an_answer(fence: Fence, turn: int, text: str = "It is on its way.") -> Record:
+    """Return the record of a turn that answers."""
+    message = NewMessage(
+        id=IDS.new(),
+        key=assistant_key(fence.run_id, turn),
+        role=Role.ASSISTANT,
+        status=MessageStatus.COMPLETE,
+        parts=encode([text_part(text)]),
+        turn=turn,
+        model=encode({"kind": "response", "text": text}),
+        model_name="demo:",
+        usage=encode(Usage(1, 10, 5).to_json()),
+    )
+    writes = Writes(messages=(message,), turn=turn, run_usage=Usage(turn + 1, 10, 5))
+    return Record(fence.run_id, fence.thread_id, f"llm:turn:{turn}", turn, encode(text), writes)
+
+
+def a_turn(fence: Fence, turn: int, calls: Sequence[str], gated: Sequence[str] = ()) -> Record:
+    """Return the record of a turn that calls tools: an answer and one open result for each."""
+    answer = NewMessage(
+        id=IDS.new(),
+        key=assistant_key(fence.run_id, turn),
+        role=Role.ASSISTANT,
+        status=MessageStatus.COMPLETE,
+        parts=encode([tool_call_part(call, "look_up", {}) for call in calls]),
+        turn=turn,
+    )
+    results = [
+        NewMessage(
+            id=IDS.new(),
+            key=result_key(fence.run_id, turn, index),
+            role=Role.TOOL,
+            status=MessageStatus.OPEN,
+            parts=encode([open_result_part(call, "look_up")]),
+            turn=turn,
+        )
+        for index, call in enumerate(calls)
+    ]
+    approvals = [NewApproval(IDS.new(), call, "look_up", '{"order":1}') for call in gated]
+    writes = Writes(messages=(answer, *results), approvals=tuple(approvals), turn=turn)
+    return Record(fence.run_id, fence.thread_id, f"llm:turn:{turn}", turn, "{}", writes)
+
+
+def a_result(fence: Fence, turn: int, index: int, call: str, output: Json = "found") -> Record:
+    """Return the record of a tool that has finished."""
+    filled = FilledMessage(
+        key=result_key(fence.run_id, turn, index),
+        status=MessageStatus.COMPLETE,
+        parts=encode([tool_result_part(call, "look_up", output, is_error=False)]),
+        model=encode({"kind": "return", "call": call}),
+    )
+    step = f"tool:look_up:{call}"
+    return Record(fence.run_id, fence.thread_id, step, turn, encode(output), Writes(filled=filled))
+
+
+def shown(fence: Fence, turn: int, text: str, part: int = 0, kind: str = "text") -> ShownText:
+    """Return text that was streamed to people."""
+    return ShownText(fence.run_id, turn, part, kind, text, fence.epoch * 100, len(text))
