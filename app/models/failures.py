@@ -67,6 +67,21 @@ class Failure:
     retry_after: timedelta | None = None
 
 
+class ModelFailed(AgentFault):
+    """A model request failed; ``failure`` says what that means."""
+
+    code = "MODEL_FAILED"
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+    @classmethod
+    def after(cls, error: BaseException) -> "ModelFailed":
+        """Return it for whatever the request raised."""
+        return cls(understand(error))
+
+
 _KINDS: Final[tuple[tuple[type[Exception], str, str, int], ...]] = (
     (ModelRateLimitError, "MODEL_RATE_LIMITED", "has a rate limit, which was reached", 5),
     (ModelUnavailableError, "MODEL_UNAVAILABLE", "is overloaded or down", 5),
@@ -86,8 +101,10 @@ _KINDS: Final[tuple[tuple[type[Exception], str, str, int], ...]] = (
 """Exception, code, what to say of the model, attempts; the first that fits counts."""
 
 
-def understand(error: Exception) -> Failure:
+def understand(error: BaseException) -> Failure:
     """Return what the failure of a model request means."""
+    if isinstance(error, ModelFailed):
+        return error.failure
     if isinstance(error, FallbackExceptionGroup):
         return _all_of_them([understand(inner) for inner in error.exceptions])
     if isinstance(error, ModelNotConfigured):
@@ -138,20 +155,20 @@ def _all_of_them(failures: list[Failure]) -> Failure:
     )
 
 
-def _named(error: Exception) -> str:
+def _named(error: BaseException) -> str:
     return f"the model {error.model_name}" if isinstance(error, ModelAPIError) else "the model"
 
 
-def _must_not_retry(error: Exception) -> bool:
+def _must_not_retry(error: BaseException) -> bool:
     return isinstance(error, ModelHTTPError) and error.provider_retry_hint is False
 
 
-def _retry_after(error: Exception) -> timedelta | None:
+def _retry_after(error: BaseException) -> timedelta | None:
     seconds = error.retry_after if isinstance(error, ModelAPIError) else None
     return None if seconds is None else timedelta(seconds=seconds)
 
 
-def _in_the_providers_words(error: Exception) -> str:
+def _in_the_providers_words(error: BaseException) -> str:
     body = error.body if isinstance(error, ModelAPIError) else None
     said = _message_in(body)
     if said is None and not isinstance(error, ModelHTTPError):

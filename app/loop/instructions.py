@@ -1,0 +1,51 @@
+"""The system prompt of a run: asked for once, then kept (DUR-09)."""
+
+import inspect
+from typing import cast
+
+from app.authoring.agent import Agent, takes_context
+from app.authoring.tool_context import InstructionsContext
+from app.domain.errors import AgentFault
+from app.domain.retry import RetryPolicy
+from app.engine.durable_run import DurableRun
+from app.engine.steps import StepContext, StepPolicy, StepResult, retry_any
+
+STEP = "instructions"
+
+
+class InstructionsFailed(AgentFault):
+    """The callable for ``instructions`` raised."""
+
+    code = "INSTRUCTIONS_FAILED"
+
+
+async def instructions_of(agent: Agent, run: DurableRun) -> str:
+    """Return the run's instructions; a callable is asked in a recorded step.
+
+    Raises:
+        InstructionsFailed: the callable raised, every time.
+    """
+    source = agent.instructions
+    if isinstance(source, str):
+        return source
+    context = InstructionsContext(
+        run_id=run.run.id,
+        thread_key=run.thread.key,
+        agent=run.run.agent,
+        owner=run.thread.owner,
+    )
+
+    async def body(_: StepContext) -> StepResult:
+        try:
+            asked = source(context) if takes_context(source) else source()
+            text = await asked if inspect.isawaitable(asked) else asked
+        except Exception as error:
+            raise InstructionsFailed(
+                f"the instructions of {agent.slug} raised {error!r}"
+            ) from error
+        if not isinstance(text, str):
+            raise InstructionsFailed(f"the instructions of {agent.slug} returned no text: {text!r}")
+        return StepResult(text)
+
+    policy = StepPolicy(delay_after=retry_any(RetryPolicy()))
+    return cast(str, await run.step(STEP, body, policy=policy))

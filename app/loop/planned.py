@@ -1,0 +1,105 @@
+"""A turn as its model step recorded it: which calls there are, and what the gate said.
+
+The value of a step only names the draft that was recorded; what was said stands
+once, in the message's row.  When another worker's record was adopted instead of
+ours, the name differs from that of our draft, and the row is read again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic_ai.messages import ModelResponse, ToolCallPart
+
+from app.domain.run import Usage
+from app.domain.storable import Json
+from app.loop.gate import Gate, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call of a turn.
+
+    Attributes:
+        index: its place among the turn's calls, from 0.
+        passage: the recorded word of the gate.
+    """
+
+    index: int
+    call: ToolCallPart
+    passage: Passage
+
+    @property
+    def gate(self) -> Gate:
+        """Whether the call runs at once, waits, or cannot be made."""
+        return self.passage.gate
+
+    @property
+    def id(self) -> str:
+        """The call's id, unique in the thread."""
+        return self.call.tool_call_id
+
+    @property
+    def step(self) -> str:
+        """The name of the step that answers the call."""
+        return f"tool:{self.call.tool_name}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTurn:
+    """What the step ``llm:turn:N`` holds.
+
+    Attributes:
+        message: id of the answer's row.
+        passages: by call id.
+        tools: the names that were offered; the open turn keeps to them (B13).
+        run_usage: the run's sum, this turn included.
+        thread_usage: the thread's sum, this turn included.
+    """
+
+    message: str
+    passages: Mapping[str, Passage]
+    tools: tuple[str, ...]
+    run_usage: Usage
+    thread_usage: Usage
+
+    def calls_of(self, response: ModelResponse) -> list[PlannedCall]:
+        """Return the answer's calls with the gate's word on each."""
+        return [
+            PlannedCall(index, call, self.passages[call.tool_call_id])
+            for index, call in enumerate(response.tool_calls)
+        ]
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the step's value."""
+        return {
+            "message": self.message,
+            "gates": {call_id: gated.to_json() for call_id, gated in self.passages.items()},
+            "tools": list(self.tools),
+            "runUsage": self.run_usage.to_json(),
+            "threadUsage": self.thread_usage.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Json) -> "RecordedTurn":
+        """Return what ``to_json`` wrote."""
+        match value:
+            case {
+                "message": str(message),
+                "gates": dict(gates),
+                "tools": list(tools),
+                "runUsage": dict(run_usage),
+                "threadUsage": dict(thread_usage),
+            }:
+                return cls(
+                    message=message,
+                    passages={call_id: Passage.from_json(it) for call_id, it in gates.items()},
+                    tools=tuple(str(name) for name in tools),
+                    run_usage=Usage.from_json(_counts(run_usage)),
+                    thread_usage=Usage.from_json(_counts(thread_usage)),
+                )
+            case _:
+                raise ValueError(f"not the record of a turn: {value!r}")
+
+
+def _counts(stored: Mapping[str, Json]) -> dict[str, int]:
+    return {name: count for name, count in stored.items() if isinstance(count, int)}

@@ -1,0 +1,135 @@
+"""The agent loop itself: ask the model, run its tools, ask again, until it is done.
+
+    llm:turn:0 -> tool:... tool:... -> llm:turn:1 -> ... -> completed (final | maxTurns)
+                        |
+                        approval missing: park, and come back here
+
+It starts over at the open turn, in any process: what was recorded answers from the
+record.  Finished turns are not replayed; they are history.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import NoReturn
+
+from app.authoring.agent import Agent, ModelSource
+from app.authoring.function_tool import FunctionCatalog
+from app.authoring.tool_context import Dispatch, no_functions
+from app.domain.message import Message, Role
+from app.domain.run import Ending, Run
+from app.engine.durable_run import DurableRun, Program
+from app.engine.steps import MISSING
+from app.loop.drafts import Drafts
+from app.loop.history import History
+from app.loop.instructions import instructions_of
+from app.loop.toolset import Toolset, bind_tools
+from app.loop.turn import Turns, turn_step
+from app.models.failures import ModelFailed, ModelNotConfigured
+from app.models.resolve import Models
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPorts:
+    """What every agent's loop is handed.
+
+    Attributes:
+        models: what model ids mean here.
+        dispatch: calls a server function.
+        streaming: whether words are handed on as they come.
+    """
+
+    models: Models
+    dispatch: Dispatch = no_functions
+    streaming: bool = True
+
+
+def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> Program:
+    """Return the program that drives this agent's runs.
+
+    Raises:
+        DeclarationError: a function tool names a function that there is not.
+    """
+    tools = bind_tools(agent, catalog)
+
+    async def program(run: DurableRun) -> None:
+        rows = await run.history()
+        first = open_turn(run)
+        history = History.of(row for row in rows if not _is_of_turn(row, run.run, first))
+        drafts = Drafts(run, [row for row in rows if _is_of_turn(row, run.run, first)])
+        toolset = Toolset(agent, tools, ports.dispatch, run, drafts)
+        try:
+            turns = Turns(
+                run=run,
+                model=ports.models.resolve(_model_of(agent, run.run)),
+                instructions=await instructions_of(agent, run),
+                tools=tools,
+                history=history,
+                drafts=drafts,
+                run_usage=run.run.usage,
+                thread_usage=run.thread.usage,
+                streaming=ports.streaming,
+            )
+            await _take_turns(run, turns, toolset, first, limit=_turn_limit(agent, run.run))
+        except ModelFailed as failed:
+            await _end(run, Ending.failed(failed.failure.code, failed.failure.message))
+        except ModelNotConfigured as missing:
+            await _end(run, Ending.failed(missing.code, missing.message))
+
+    return program
+
+
+async def _take_turns(
+    run: DurableRun, turns: Turns, toolset: Toolset, first: int, *, limit: int
+) -> NoReturn:
+    turn = first
+    while True:
+        taken = await turns.take(turn)
+        turns.history.add_answer(taken.response)
+        if not taken.calls:
+            await _end(run, Ending.completed("final"))
+        turns.history.add_results(await toolset.answer(turn, taken.calls))
+        turn += 1
+        if turn >= limit:
+            await _end(run, Ending.completed("maxTurns"))
+
+
+async def _end(run: DurableRun, ending: Ending) -> NoReturn:
+    """End the run; what was stored meanwhile does not change how it ends."""
+    if ending.error is not None:
+        log.warning("run %s fails: %s %s", run.run.id, ending.error.code, ending.error.message)
+    while True:
+        await run.finish(ending)
+
+
+def open_turn(run: DurableRun) -> int:
+    """Return the turn to resume at.
+
+    The row was read at the claim; a record that a killed worker left in the journal may
+    have opened the next turn since.
+    """
+    turn = run.run.turn
+    while run.recorded(turn_step(turn + 1)) is not MISSING:
+        turn += 1
+    return turn
+
+
+def _is_of_turn(row: Message, run: Run, turn: int) -> bool:
+    """Whether a row was written by this run in the open turn: it is told again from there."""
+    return (
+        row.run_id == run.id
+        and row.role in {Role.ASSISTANT, Role.TOOL}
+        and row.turn is not None
+        and row.turn >= turn
+    )
+
+
+def _model_of(agent: Agent, run: Run) -> ModelSource:
+    chosen = run.policy.get("model")
+    return chosen if isinstance(chosen, str) else agent.model
+
+
+def _turn_limit(agent: Agent, run: Run) -> int:
+    asked = run.policy.get("maxTurns")
+    return asked if isinstance(asked, int) else agent.max_turns
