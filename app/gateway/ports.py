@@ -1,0 +1,37 @@
+"""What the gateway is handed by the composition root."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from app.domain.identity import Identity
+from app.domain.ports import TokenSource
+from app.domain.storable import Json
+
+
+class Functions(Protocol):
+    """Server functions, the built-in ones included."""
+
+    async def call(
+        self, ref: str, args: Mapping[str, Json], *, caller: Identity, dedupe: str | None
+    ) -> Json:
+        """Call ``module:name`` and return its value.
+
+        Raises:
+            ChatError: what the caller is told, by its code.
+        """
+        ...
+
+
+Authenticate: TypeAlias = Callable[[str | None], Awaitable[Identity]]
+"""Returns who a token speaks for; ``None`` is anonymous.
+
+Raises ``Unauthenticated`` for a token that is not good, ``TransientFault`` when nobody can say.
+"""
+
+OnToken: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+"""Hears one payload of a thread's token channel; see ``TokenSource``."""
+
+OnGap: TypeAlias = Callable[[], None]
+"""Hears that tokens may have been missed: the connection to Redis was replaced."""
+
+TokenSourceFactory: TypeAlias = Callable[[OnToken, OnGap], TokenSource]

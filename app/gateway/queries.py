@@ -1,0 +1,76 @@
+"""The queries that can be subscribed to, and their arguments, checked.
+
+Two subscriptions with equal queries ask for the same thing, so a query is a value: feeds
+group by it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
+
+from app.domain.errors import InvalidArgument, NotFound
+from app.domain.storable import Json
+from app.protocol.calls import (
+    AGENT_MESSAGES,
+    AGENT_THREAD,
+    agent_messages_args,
+    agent_thread_args,
+)
+
+Args = TypeVar("Args", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesQuery:
+    """The newest ``limit`` messages of a thread, then every change; with tokens if ``stream``."""
+
+    key: str
+    limit: int
+    stream: bool
+
+    empty: ClassVar[bytes] = b"[]"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadQuery:
+    """The thread itself."""
+
+    key: str
+
+    empty: ClassVar[bytes] = b"null"
+
+
+Query: TypeAlias = MessagesQuery | ThreadQuery
+"""``empty`` is the answer for a thread that is missing, or somebody else's."""
+
+
+def parse_query(reference: str, args: Mapping[str, Json]) -> Query:
+    """Return the query that a client asks for.
+
+    Raises:
+        NotFound: nothing of this name can be subscribed to.
+        InvalidArgument: the arguments do not fit; says which.
+    """
+    module, _, name = reference.partition(":")
+    match f"{module}:{to_camel(name)}":
+        case str(found) if found == AGENT_MESSAGES:
+            asked = _checked(agent_messages_args, args)
+            if asked.before is not None:
+                raise InvalidArgument("before: pages are called for, not subscribed to")
+            return MessagesQuery(asked.key, asked.limit, asked.stream)
+        case str(found) if found == AGENT_THREAD:
+            return ThreadQuery(_checked(agent_thread_args, args).key)
+        case _:
+            raise NotFound(f"nothing called {reference!r} can be subscribed to")
+
+
+def _checked(model: TypeAdapter[Args], args: Mapping[str, Json]) -> Args:
+    try:
+        return model.validate_python(args, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidArgument(f"{where}: {first['msg']}" if where else first["msg"]) from None

@@ -1,0 +1,116 @@
+"""The same wire over plain ASGI, for servers without ``FramesProtocol``.
+
+A bounded queue and one task per socket: it works everywhere (Starlette's TestClient,
+another server), costs several times as much, and keeps the same promise: a write never
+waits, and a reader who is behind is told apart from one who is not.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from app.gateway.wire import HARD_LIMIT, MAX_FRAME, SOFT_LIMIT, Listener, payload_of
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+_CLOSE_ABNORMAL = 1006
+_LAST_WORDS_S = 5.0
+
+
+class QueuedWire:
+    """One socket behind a queue (``app.gateway.wire.Wire``)."""
+
+    def __init__(self) -> None:
+        self._frames: deque[bytes] = deque()
+        self._unsent = 0
+        self._is_behind = False
+        self._goodbye: tuple[int, str] | None = None
+        self._something = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """See ``Wire.is_open``."""
+        return self._goodbye is None
+
+    def write(self, frame: bytes) -> bool:
+        """See ``Wire.write``."""
+        return not self._is_behind and self._put(frame, SOFT_LIMIT)
+
+    def push(self, frame: bytes) -> bool:
+        """See ``Wire.push``."""
+        return self._put(frame, HARD_LIMIT)
+
+    def ping(self) -> None:
+        """Leave it to the server, which alone can send a ping frame."""
+
+    def close(self, code: int, reason: str) -> None:
+        """See ``Wire.close``."""
+        if self._goodbye is None:
+            self._goodbye = (code, reason)
+            self._something.set()
+
+    def abort(self) -> None:
+        """See ``Wire.abort``."""
+        self._frames.clear()
+        self.close(_CLOSE_ABNORMAL, "")
+
+    async def serve(self, listener: Listener, receive: Receive, send: Send) -> None:
+        """Carry messages both ways until one side closes."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                reading = tasks.create_task(self._read(listener, receive), name="socket reads")
+                writing = tasks.create_task(self._write(listener, send), name="socket writes")
+                await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
+                if not self.is_open:
+                    await asyncio.wait((writing,), timeout=_LAST_WORDS_S)
+                reading.cancel()
+                writing.cancel()
+        finally:
+            self.abort()
+            listener.closed()
+
+    def _put(self, frame: bytes, limit: int) -> bool:
+        if self._goodbye is not None or self._unsent >= limit:
+            self._is_behind = True
+            return False
+        self._frames.append(frame)
+        self._unsent += len(frame)
+        self._something.set()
+        return True
+
+    async def _read(self, listener: Listener, receive: Receive) -> None:
+        while True:
+            event = await receive()
+            if event["type"] != "websocket.receive":
+                return
+            listener.heard()
+            text = event.get("text")
+            data: bytes = text.encode() if text is not None else event["bytes"]
+            if len(data) > MAX_FRAME:
+                self.close(1009, "frame too large")
+                return
+            listener.message(data, is_text=text is not None)
+
+    async def _write(self, listener: Listener, send: Send) -> None:
+        try:
+            while self.is_open:
+                await self._something.wait()
+                self._something.clear()
+                await self._flush(send)
+                if self._is_behind:
+                    self._is_behind = False
+                    listener.drained()
+            code, reason = self._goodbye or (_CLOSE_ABNORMAL, "")
+            if code != _CLOSE_ABNORMAL:
+                await send({"type": "websocket.close", "code": code, "reason": reason})
+        except (OSError, RuntimeError):  # what servers raise when the peer has gone
+            return
+
+    async def _flush(self, send: Send) -> None:
+        while self._frames:
+            frame = self._frames.popleft()
+            await send({"type": "websocket.send", "text": payload_of(frame)})
+            self._unsent -= len(frame)

@@ -1,0 +1,96 @@
+"""One subscription of one socket, and where it stands in its feed."""
+
+from enum import Enum, auto
+from typing import Protocol
+
+from app.domain.cursor import Cursor
+from app.domain.identity import Identity
+from app.gateway.live_text import Marks, Piece
+from app.gateway.queries import MessagesQuery, Query
+from app.gateway.wire import Wire
+
+
+class Stage(Enum):
+    """Where a subscription stands."""
+
+    JOINING = auto()
+    """Waits for its answer."""
+    OUTSIDE = auto()
+    """Was told that there is nothing: no such thread, or not for this person."""
+    MEMBER = auto()
+    """Gets what its group gets."""
+    BEHIND = auto()
+    """Its reader was too slow; it will join again when the reader has caught up."""
+    GONE = auto()
+
+
+class Slow(Protocol):
+    """Keeps what a socket could not take."""
+
+    def missed_fact(self, subscription: "Subscription") -> None:
+        """Note that the subscription needs a snapshot when the reader has caught up."""
+        ...
+
+    def missed_token(self, subscription: "Subscription") -> None:
+        """Note that it needs the text from where its marks are."""
+        ...
+
+    def answered(self, subscription: "Subscription") -> None:
+        """Note that the subscription is up to date again."""
+        ...
+
+
+class Viewer(Protocol):
+    """Whoever subscribes: a socket that speaks for somebody."""
+
+    @property
+    def identity(self) -> Identity:
+        """For whom it speaks at this moment."""
+        ...
+
+    @property
+    def wire(self) -> Wire:
+        """Where its frames go."""
+        ...
+
+    @property
+    def outbox(self) -> Slow:
+        """Where its misses are noted."""
+        ...
+
+
+class Subscription:
+    """What a viewer asked for under an id of its own."""
+
+    __slots__ = ("cursor", "id", "marks", "query", "stage", "viewer")
+
+    def __init__(self, id_: str, query: Query, cursor: Cursor | None, viewer: Viewer) -> None:
+        self.id = id_
+        self.query = query
+        self.cursor = cursor
+        """What the viewer has; dropped when only a snapshot can help."""
+        self.viewer = viewer
+        self.stage = Stage.JOINING
+        self.marks: Marks | None = None
+        """Where its text stopped, while its reader is behind."""
+
+    @property
+    def streams(self) -> bool:
+        """Whether it wants tokens."""
+        return isinstance(self.query, MessagesQuery) and self.query.stream
+
+    @property
+    def resumes_from(self) -> Cursor | None:
+        """From where a delta can answer; only lists have deltas."""
+        return self.cursor if isinstance(self.query, MessagesQuery) else None
+
+    def push(self, frame: bytes) -> bool:
+        """Send a fact to this viewer alone; false when the reader is too far behind."""
+        return self.viewer.wire.push(frame)
+
+    def miss(self, piece: Piece) -> None:
+        """Note a piece of text that the reader could not take."""
+        if self.marks is None:
+            self.marks = Marks(piece.place)
+        self.marks.note(piece)
+        self.viewer.outbox.missed_token(self)
