@@ -1,0 +1,187 @@
+/** One thread: what was said, what is being said, and what one can say to it. */
+
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ChatStatus, isBusy, type LiveTurn, liveKey, type PendingApproval } from "ropewalk";
+import { useAgentChat } from "ropewalk/react";
+import { api } from "./api.js";
+import { Composer } from "./composer.js";
+import { ConnectionMark } from "./connection-mark.js";
+import { EmptyState } from "./empty-state.js";
+import { Icon } from "./icons.js";
+import { Entry } from "./message.js";
+import { type Step, stepsOf } from "./steps.js";
+import { useStickToEnd } from "./use-stick-to-end.js";
+
+interface ConversationProps {
+  readonly threadKey: string;
+  readonly openList: () => void;
+  /** Told of the thread's title once it has one. */
+  readonly note: (key: string, title: string, updatedAt: number) => void;
+}
+
+const WORDS: Record<ChatStatus, string> = {
+  loading: "Loading",
+  idle: "Ready",
+  queued: "Starting",
+  running: "Working",
+  awaiting_input: "Needs your approval",
+  completed: "Ready",
+  failed: "Failed",
+  cancelled: "Stopped",
+};
+
+const NONE: readonly PendingApproval[] = [];
+
+export function Conversation({ threadKey, openList, note }: ConversationProps): ReactNode {
+  const chat = useAgentChat(api, {
+    threadKey,
+    run: api.chat.startRun,
+    cancel: api.chat.cancelRun,
+    stream: true,
+  });
+  const { messages, live, status, thread, error, pendingApprovals } = chat;
+  const [draft, setDraft] = useState("");
+  const input = useRef<HTMLTextAreaElement>(null);
+  const busy = isBusy(status);
+  const steps = useSteps(messages);
+  const writing = live.some((turn) => turn.parts.length > 0);
+  const first = messages[0]?.seq === 1 ? messages[0].text : undefined;
+  const title = thread?.title ?? first?.slice(0, 80);
+  const { end, scroller, away, jump } = useStickToEnd(messages[0]?.id);
+
+  useEffect(() => {
+    if (title === undefined) return;
+    note(threadKey, title, thread ? Date.parse(thread.updatedAt) : Date.now());
+  }, [note, threadKey, title, thread]);
+  useEffect(() => {
+    document.title = title === undefined ? "Ropewalk" : `${title} · Ropewalk`;
+  }, [title]);
+  useEffect(() => {
+    // On a phone this would open the keyboard over the chat.
+    if (matchMedia("(hover: hover)").matches) input.current?.focus();
+  }, []);
+
+  const send = (text: string) => {
+    jump();
+    return chat.send(text);
+  };
+
+  return (
+    <main className="conversation">
+      <header className="bar">
+        <button
+          type="button"
+          className="quiet square list"
+          aria-label="Conversations"
+          onClick={openList}
+        >
+          <Icon name="menu" />
+        </button>
+        <h1>{title ?? "New chat"}</h1>
+        <span className={`status ${status}`} data-testid="status" data-status={status}>
+          {WORDS[status]}
+        </span>
+        <ConnectionMark />
+      </header>
+      <div className="scroll" ref={scroller}>
+        <div className="column">
+          {chat.hasOlder && (
+            <button
+              type="button"
+              className="older"
+              data-testid="load-older"
+              disabled={chat.loadingOlder}
+              onClick={() => void chat.loadOlder()}
+            >
+              {chat.loadingOlder ? "Loading…" : "Earlier messages"}
+            </button>
+          )}
+          {messages.length === 0 && !writing && (status === "idle" || status === "completed") && (
+            <EmptyState pick={(text) => void send(text).catch(() => setDraft(text))} />
+          )}
+          <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
+            {[...steps, ...live].map((entry) => (
+              <Entry
+                key={keyOf(entry)}
+                entry={entry}
+                approvals={approvalsOf(entry, pendingApprovals)}
+                approve={chat.approve}
+                reject={chat.reject}
+              />
+            ))}
+          </div>
+          {(status === "queued" || status === "running") && !writing && (
+            <p className="working" data-testid="working">
+              <span className="dots" aria-hidden="true" />
+              <span className="hidden">Working</span>
+            </p>
+          )}
+          {status === "cancelled" && <p className="note">You stopped this.</p>}
+          {error && (
+            <div className="banner" role="alert" data-testid="error" data-code={error.code}>
+              <Icon name="alert" />
+              <p>{error.message}</p>
+              {status === "failed" && (
+                <Again again={() => void send(lastOf(messages)).catch(() => {})} />
+              )}
+            </div>
+          )}
+          <div ref={end} className="end" />
+        </div>
+      </div>
+      <footer className="foot">
+        {away && (
+          <button type="button" className="jump" aria-label="To the newest message" onClick={jump}>
+            <Icon name="down" />
+          </button>
+        )}
+        <Composer
+          busy={busy}
+          send={send}
+          stop={chat.cancel}
+          input={input}
+          draft={draft}
+          setDraft={setDraft}
+        />
+      </footer>
+    </main>
+  );
+}
+
+function Again({ again }: { readonly again: () => void }): ReactNode {
+  return (
+    <button type="button" data-testid="try-again" onClick={again}>
+      Try again
+    </button>
+  );
+}
+
+/** Steps that keep their identity from render to render. */
+function useSteps(messages: Parameters<typeof stepsOf>[0]): readonly Step[] {
+  const before = useRef<readonly Step[]>([]);
+  const steps = useMemo(() => stepsOf(messages, before.current), [messages]);
+  useEffect(() => {
+    before.current = steps;
+  }, [steps]);
+  return steps;
+}
+
+function keyOf(entry: Step | LiveTurn): string {
+  return "parts" in entry ? liveKey(entry.run, entry.turn) : entry.key;
+}
+
+function approvalsOf(
+  entry: Step | LiveTurn,
+  pending: readonly PendingApproval[],
+): readonly PendingApproval[] {
+  if ("parts" in entry) return NONE;
+  const here = entry.message.parts.some(
+    (part) =>
+      part.type === "tool_call" && pending.some((one) => one.toolCallId === part.toolCallId),
+  );
+  return here ? pending : NONE;
+}
+
+function lastOf(messages: readonly { readonly role: string; readonly text: string }[]): string {
+  return messages.findLast(({ role }) => role === "user")?.text ?? "";
+}

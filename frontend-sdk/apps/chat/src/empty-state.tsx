@@ -1,0 +1,29 @@
+import type { ReactNode } from "react";
+import { Logo } from "./icons.js";
+
+const EXAMPLES = [
+  { text: "What's the weather in Oslo?", hint: "calls a tool" },
+  { text: "Where is order 1042?", hint: "looks something up" },
+  { text: "Refund order 1042, 60 dollars", hint: "asks you first" },
+];
+
+/** What a new chat shows: who is here, and three ways to begin. */
+export function EmptyState({ pick }: { readonly pick: (text: string) => void }): ReactNode {
+  return (
+    <section className="empty" data-testid="empty">
+      <Logo />
+      <h2>How can I help?</h2>
+      <p>Close the tab, reload, come back from your phone: the answer goes on without you.</p>
+      <ul>
+        {EXAMPLES.map(({ text, hint }) => (
+          <li key={text}>
+            <button type="button" data-testid="example" onClick={() => pick(text)}>
+              <span>{text}</span>
+              <small>{hint}</small>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,18 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { RopewalkProvider } from "ropewalk/react";
+import { client } from "./api.js";
+import { App } from "./app.js";
+import "./styles.css";
+import { ensureThreadKey } from "./use-thread-key.js";
+
+ensureThreadKey();
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no #root");
+createRoot(root).render(
+  <StrictMode>
+    <RopewalkProvider client={client}>
+      <App />
+    </RopewalkProvider>
+  </StrictMode>,
+);

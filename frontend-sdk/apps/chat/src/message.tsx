@@ -1,0 +1,153 @@
+/**
+ * One entry of the chat, stored or still being written.
+ *
+ * One component for both, so that the element that showed the growing text goes on to
+ * show the stored message: nothing jumps, a selection stays.
+ */
+
+import { memo, type ReactNode, useState } from "react";
+import type { ChatMessage, LivePart, LiveTurn, Part, PendingApproval } from "ropewalk";
+import { Icon } from "./icons.js";
+import { Markdown } from "./markdown.js";
+import type { Step } from "./steps.js";
+import { type Deciding, ToolCard } from "./tool-card.js";
+
+interface EntryProps extends Deciding {
+  readonly entry: Step | LiveTurn;
+  /** The approvals that this entry's calls wait for; the same list while nothing changes. */
+  readonly approvals: readonly PendingApproval[];
+}
+
+export const Entry = memo(function Entry({ entry, approvals, ...deciding }: EntryProps) {
+  if ("parts" in entry) {
+    return (
+      <article
+        className="message assistant live"
+        data-testid="streaming"
+        data-role="assistant"
+        aria-label="Assistant, writing"
+      >
+        {entry.parts.map((part) => (
+          <WrittenPart key={part.part} part={part} />
+        ))}
+      </article>
+    );
+  }
+  const { message, results } = entry;
+  return (
+    <article
+      className={`message ${message.role}${message.optimistic ? " optimistic" : ""}`}
+      data-testid="message"
+      data-role={message.role}
+      data-message-id={message.id}
+      data-status={message.status}
+      data-optimistic={message.optimistic}
+      aria-label={message.role === "user" ? "You" : "Assistant"}
+    >
+      {message.parts.map((part, index) => (
+        <StoredPart
+          // biome-ignore lint/suspicious/noArrayIndexKey: a stored message's parts never move.
+          key={index}
+          part={part}
+          role={message.role}
+          results={results}
+          approvals={approvals}
+          {...deciding}
+        />
+      ))}
+      {message.status === "interrupted" && <p className="note">Cut off here.</p>}
+      {message.role === "assistant" && message.text !== "" && <Copy text={message.text} />}
+    </article>
+  );
+});
+
+interface PartProps extends Deciding {
+  readonly part: Part;
+  readonly role: ChatMessage["role"];
+  readonly results: ReadonlyMap<string, ChatMessage>;
+  readonly approvals: readonly PendingApproval[];
+}
+
+function StoredPart({ part, role, results, approvals, ...deciding }: PartProps): ReactNode {
+  switch (part.type) {
+    case "text":
+      return role === "user" ? <p className="text">{part.text}</p> : <Markdown text={part.text} />;
+    case "thinking":
+      return <Thinking text={part.text} />;
+    case "tool_call": {
+      const { toolCallId, name, input } = part;
+      const approval = approvals.find((one) => one.toolCallId === toolCallId);
+      const result = results.get(toolCallId);
+      return <ToolCard {...{ toolCallId, name, input, result, approval }} {...deciding} />;
+    }
+    case "tool_result":
+      return (
+        <pre className="text">
+          {part.name}: {JSON.stringify(part.output ?? null)}
+        </pre>
+      );
+    case "file":
+      return part.mediaType.startsWith("image/") ? (
+        <img className="file" src={part.url} alt={part.name ?? "Attached file"} />
+      ) : (
+        <a href={part.url}>{part.name ?? part.url}</a>
+      );
+    case "data":
+      return <pre className="text">{JSON.stringify(part.value, null, 2)}</pre>;
+  }
+}
+
+function WrittenPart({ part }: { readonly part: LivePart }): ReactNode {
+  switch (part.kind) {
+    case "text":
+      return <Markdown text={part.text} />;
+    case "thinking":
+      return <Thinking text={part.text} open />;
+    case "tool_args":
+      return <PreparedCall text={part.text} />;
+  }
+}
+
+function Thinking(props: { readonly text: string; readonly open?: boolean }): ReactNode {
+  const { text, open = false } = props;
+  return (
+    <details className="thinking" data-testid="thinking" open={open}>
+      <summary>
+        <Icon name="thought" />
+        {open ? "Thinking" : "Thought"}
+      </summary>
+      <p>{text}</p>
+    </details>
+  );
+}
+
+/** The arguments of a call as the model writes them; only their end is of interest. */
+function PreparedCall({ text }: { readonly text: string }): ReactNode {
+  return (
+    <section className="card running" data-testid="tool-draft">
+      <header>
+        <Icon name="tool" />
+        <span className="name">Preparing a tool call</span>
+        <span className="progress">
+          <span className="spinner" aria-hidden="true" />
+        </span>
+      </header>
+      <pre className="draft">{text.slice(-400)}</pre>
+    </section>
+  );
+}
+
+function Copy({ text }: { readonly text: string }): ReactNode {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <button type="button" className="quiet copy" onClick={() => void copy()}>
+      <Icon name={copied ? "check" : "copy"} />
+      <span>{copied ? "Copied" : "Copy"}</span>
+    </button>
+  );
+}

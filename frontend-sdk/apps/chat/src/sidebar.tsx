@@ -1,0 +1,59 @@
+/** The threads, the newest first. On a phone it slides over the chat. */
+
+import type { ReactNode } from "react";
+import { Icon, Logo } from "./icons.js";
+import { ThemeButton } from "./theme.js";
+import type { ThreadEntry } from "./threads.js";
+
+interface SidebarProps {
+  readonly threads: readonly ThreadEntry[];
+  readonly current: string;
+  readonly open: boolean;
+  readonly close: () => void;
+  readonly show: (key: string) => void;
+  readonly startNew: () => void;
+}
+
+export function Sidebar({
+  threads,
+  current,
+  open,
+  close,
+  show,
+  startNew,
+}: SidebarProps): ReactNode {
+  return (
+    <>
+      {open && (
+        <button type="button" className="veil" aria-label="Close the list" onClick={close} />
+      )}
+      <nav className={`sidebar${open ? " open" : ""}`} aria-label="Conversations">
+        <div className="brand">
+          <Logo />
+          <span>Ropewalk</span>
+          <ThemeButton />
+        </div>
+        <button type="button" className="new" data-testid="new-chat" onClick={startNew}>
+          <Icon name="plus" />
+          New chat
+        </button>
+        <ul className="threads" data-testid="threads">
+          {threads.map(({ key, title }) => (
+            <li key={key}>
+              <button
+                type="button"
+                data-testid="thread"
+                data-thread-key={key}
+                aria-current={key === current ? "page" : undefined}
+                onClick={() => show(key)}
+                title={title}
+              >
+                {title}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </>
+  );
+}
