@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.main.guard import Guard
 from tests.support.embedded_stores import session_folder
 from tests.support.wait_until import wait_until_sync
 
@@ -26,6 +27,7 @@ class DevProcess:
 
     folder: Path
     agents: Path
+    guard: Guard
     workers: int = 1
     port: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class DevProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        self.guard.watch(self.process.pid, rank=0, how=signal.SIGTERM, patience_s=START_PATIENCE_S)
         return self.process
 
     def start(self) -> "DevProcess":
@@ -123,7 +126,9 @@ class DevProcess:
         if self.process is None:
             return 0
         self.process.send_signal(how)
-        return self.process.wait(START_PATIENCE_S)
+        code = self.process.wait(START_PATIENCE_S)
+        self.guard.forget(self.process.pid)
+        return code
 
 
 def is_alive(pid: int) -> bool:
@@ -143,14 +148,19 @@ def is_alive(pid: int) -> bool:
 def dev_process(
     *, agents: Path | None = None, env: Mapping[str, str] | None = None, workers: int = 1
 ) -> Iterator[DevProcess]:
-    """Yield a ``dev`` that is not started yet, on a fresh folder; stop it afterwards."""
+    """Yield a ``dev`` that is not started yet, on a fresh folder; stop it afterwards.
+
+    It is stopped as well when pytest itself is killed.
+    """
     with session_folder() as folder:
         if agents is None:
             agents = folder / "agents"
             agents.mkdir()
             (agents / "__init__.py").touch()
-        dev = DevProcess(folder, agents, workers, env=env or {})
+        guard = Guard()
+        dev = DevProcess(folder, agents, guard, workers, env=env or {})
         try:
             yield dev
         finally:
             dev.stop()
+            guard.close()
