@@ -7,13 +7,12 @@ by name rather than ignored.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from app.authoring.contexts import ActionContext, MutationContext
 from app.authoring.functions import ServerFunction, action, mutation
 from app.domain.approval import Decision
 from app.domain.errors import InvalidArgument, NotFound
-from app.domain.storable import Json
 from app.functions.agent_runs import AgentRuns
 from app.functions.builtin_reads import Key
 from app.threads.access import Access, check_may_decide, check_may_start, readable_thread
@@ -68,10 +67,10 @@ class AgentCallFunctions:
         key: Key | None = None,
         title: str | None = None,
         model: str | None = None,
-        mode: Json = None,
-        goal: Json = None,
-        output_schema: Json = None,
-        attachments: Json = None,
+        mode: JsonValue = None,
+        goal: JsonValue = None,
+        output_schema: JsonValue = None,
+        attachments: JsonValue = None,
     ) -> dict[str, str]:
         """Start a run as the caller, on a new thread or the next one of an old thread."""
         _refuse_later_options(
@@ -106,7 +105,7 @@ class AgentCallFunctions:
         tool_call_id: Annotated[str, Field(min_length=1)],
         decision: Literal["approved", "denied"],
         reason: Annotated[str, Field(max_length=2000)] | None = None,
-        edited_input: Json = None,
+        edited_input: JsonValue = None,
     ) -> dict[str, str]:
         """Decide the tool call that waits; the same decision again answers the stored one."""
         _refuse_later_options(editedInput=edited_input)
@@ -120,7 +119,7 @@ class AgentCallFunctions:
         return {"approvalId": approval.id, "decision": approval.status.value}
 
 
-def _refuse_later_options(**options: Json) -> None:
+def _refuse_later_options(**options: JsonValue) -> None:
     for name, value in options.items():
         if value is not None:
             raise InvalidArgument(f"{name}: not supported by this version")

@@ -12,7 +12,6 @@ from pydantic import Field
 from app.authoring.contexts import QueryContext
 from app.authoring.functions import ServerFunction, query
 from app.domain.ports import ThreadReader
-from app.domain.storable import Json
 from app.threads.access import readable_thread
 from app.threads.starting import MAX_KEY
 from app.threads.views import message_view, thread_view
@@ -45,7 +44,7 @@ class ThreadReads:
         limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = PAGE,
         before: Annotated[int, Field(ge=1)] | None = None,
         stream: bool = True,
-    ) -> list[dict[str, Json]]:
+    ) -> list[dict[str, Any]]:
         """Return the newest messages below ``before``, oldest first."""
         del stream  # for subscriptions: whether tokens come
         thread = await readable_thread(self._reader, key, ctx.auth)
@@ -54,14 +53,14 @@ class ThreadReads:
         page = await self._reader.page(thread.id, before, limit)
         return [message_view(message) for message in page]
 
-    async def thread(self, ctx: QueryContext, *, key: Key) -> dict[str, Json] | None:
+    async def thread(self, ctx: QueryContext, *, key: Key) -> dict[str, Any] | None:
         """Return status, title, usage, active run and pending approvals of a thread."""
         snapshot = await self._reader.snapshot(key, 0)
         if snapshot is None or not ctx.auth.may_read(snapshot.thread.owner):
             return None
         return thread_view(snapshot)
 
-    async def state(self, ctx: QueryContext, *, key: Key) -> dict[str, Json] | None:
+    async def state(self, ctx: QueryContext, *, key: Key) -> dict[str, Any] | None:
         """Return the synced state of a thread: the empty object, as no agent can set one yet."""
         thread = await readable_thread(self._reader, key, ctx.auth)
         return None if thread is None else {}

@@ -53,10 +53,10 @@ class Signature:
         try:
             self._arguments = _arguments_model(function, parameters[1:], hints)
             self._result: TypeAdapter[Any] = TypeAdapter(hints.get("return", Any))
-        except PydanticUserError as error:
-            first_line = error.message.splitlines()[0]
+        except (PydanticUserError, RecursionError) as error:
+            reason = str(error).splitlines()[0]
             raise function.place.error(
-                f"{function.name}: {first_line}; use plain types, dataclasses or pydantic models"
+                f"{function.name}: {reason}; use plain types, dataclasses or pydantic models"
             ) from error
 
     def take(self, arguments: object) -> dict[str, Any]:

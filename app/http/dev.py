@@ -44,15 +44,15 @@ def dev_routes(services: HttpServices, dev: DevServices) -> list[BaseRoute]:
 class ChatFiles(StaticFiles):
     """The built chat.  An address without a file is the page itself: its router knows it."""
 
+    async def check_config(self) -> None:
+        """Let a folder be missing: the page then says how to build it."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         """Return a file, the page, or how to build it."""
-        index, stat = self.lookup_path("index.html")
-        if stat is None:
+        if not self._has("index.html"):
             return HTMLResponse(_NOT_BUILT, status_code=503)
-        found, stat = self.lookup_path(path)
-        if stat is None and "." not in path.rpartition("/")[2]:
+        if not self._has(path) and "." not in path.rpartition("/")[2]:
             path = "index.html"
-        del index, found
         response = await super().get_response(path, scope)
         # Files under assets/ carry a hash in their name; the page that names them must be fresh.
         immutable = path.startswith("assets/") and response.status_code == 200
@@ -60,6 +60,10 @@ class ChatFiles(StaticFiles):
             "public, max-age=31536000, immutable" if immutable else "no-cache"
         )
         return response
+
+    def _has(self, path: str) -> bool:
+        _, found = self.lookup_path(path)
+        return found is not None
 
 
 def _is_local_name(host: str) -> bool:

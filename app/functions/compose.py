@@ -1,0 +1,37 @@
+"""The functions of a process, put together: the team's, and those that come with it."""
+
+from collections.abc import Mapping
+
+from app.functions.agent_runs import AgentRuns
+from app.functions.builtin_calls import AgentCallFunctions, AgentCard
+from app.functions.builtin_reads import ThreadReads
+from app.functions.dispatch import Functions
+from app.functions.ports import Transactions
+from app.functions.registry import FunctionRegistry
+from app.telemetry.metrics import Metrics
+
+
+def compose_functions(
+    registry: FunctionRegistry,
+    agents: Mapping[str, AgentCard],
+    *,
+    transactions: Transactions,
+    runs: AgentRuns,
+    metrics: Metrics,
+    open_threads_decide: bool = False,
+) -> Functions:
+    """Return everything that can be called, with the built-in functions added to ``registry``.
+
+    Args:
+        registry: the team's functions.
+        agents: by slug.
+        transactions: opens them.
+        runs: the stores that producers and built-ins work on.
+        metrics: of this process.
+        open_threads_decide: whether whoever knows an ownerless thread's key may decide its
+            approvals.
+    """
+    registry.add_built_ins(ThreadReads(runs.reader).functions())
+    calls = AgentCallFunctions(runs, agents, open_threads_decide=open_threads_decide)
+    registry.add_built_ins(calls.functions())
+    return Functions(registry, transactions, runs, agents.keys(), metrics)

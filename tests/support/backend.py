@@ -1,0 +1,95 @@
+"""Functions and HTTP over any stores: what a gateway has, without sockets."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import httpx2
+import jwt
+from starlette.applications import Starlette
+
+from app.authoring.agent import Agent
+from app.domain.ports import RunStore, ThreadReader
+from app.functions.agent_runs import AgentRuns
+from app.functions.compose import compose_functions
+from app.functions.dispatch import Functions
+from app.functions.ports import Transactions
+from app.functions.registry import FunctionRegistry
+from app.http.app import FAULTS, http_routes
+from app.http.identity import Authenticator, IdentitySettings
+from app.http.services import DevServices, HttpServices
+from app.telemetry.metrics import Metrics
+from tests.support.store_world import IDS
+
+SECRET = "a secret that only the tests know"  # noqa: S105
+
+
+def agents(**access: str) -> dict[str, Agent]:
+    """Return agents by slug, each with its access."""
+    return {
+        slug: Agent(slug=slug, model="demo:", access=each)  # type: ignore[arg-type]  # one of the words
+        for slug, each in access.items()
+    }
+
+
+def token_for(user: str, *roles: str) -> str:
+    """Return a token that the backend takes."""
+    claims = {"sub": user, "roles": roles, "exp": datetime.now(UTC) + timedelta(hours=1)}
+    return jwt.encode(claims, SECRET, algorithm="HS256")
+
+
+@dataclass
+class Backend:
+    """One composition."""
+
+    store: RunStore
+    reader: ThreadReader
+    transactions: Transactions
+    agents: Mapping[str, Agent] = field(
+        default_factory=lambda: agents(support="public", desk="authenticated", inner="internal")
+    )
+    registry: FunctionRegistry = field(default_factory=FunctionRegistry)
+    dev: DevServices | None = None
+    open_threads_decide: bool = False
+    problems: dict[str, str | None] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)
+    functions: Functions = field(init=False)
+    app: Starlette = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Put it together."""
+        self.functions = compose_functions(
+            self.registry,
+            self.agents,
+            transactions=self.transactions,
+            runs=AgentRuns(self.store, self.reader, IDS),
+            metrics=self.metrics,
+            open_threads_decide=self.open_threads_decide,
+        )
+        services = HttpServices(
+            call=self.functions.call,
+            authenticate=Authenticator(IdentitySettings(secret=SECRET)).authenticate,
+            agents=self.agents,
+            reader=self.reader,
+            store=self.store,
+            metrics=self.metrics,
+            readiness=self._readiness,
+            dev=self.dev,
+        )
+        self.app = Starlette(routes=http_routes(services), exception_handlers=FAULTS)
+
+    @asynccontextmanager
+    async def client(
+        self, user: str | None = None, *roles: str
+    ) -> AsyncIterator[httpx2.AsyncClient]:
+        """Yield a client that speaks for a user, in this process."""
+        headers = {} if user is None else {"authorization": f"Bearer {token_for(user, *roles)}"}
+        transport = httpx2.ASGITransport(app=self.app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as client:
+            yield client
+
+    async def _readiness(self) -> Mapping[str, str | None]:
+        return self.problems

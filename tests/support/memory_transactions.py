@@ -1,0 +1,72 @@
+"""Units of work over the in-memory run store: undone when their block raises.
+
+One at a time, which is stricter than the real thing; what several transactions do to one
+another is tested on Postgres (``tests/integration/functions``).
+"""
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from typing import cast
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.domain.ports import RunStore, StartedRun, StartRun
+from app.functions.ports import CallKey, RememberedCall
+from app.testing.memory_database import MemoryDatabase
+
+
+class MemoryTransactions:
+    """Implements ``app.functions.ports.Transactions``."""
+
+    def __init__(self, database: MemoryDatabase, store: RunStore) -> None:
+        self._db = database
+        self._lock = asyncio.Lock()
+        self.store = store
+        self.calls: dict[CallKey, RememberedCall] = {}
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator["MemoryUnit"]:
+        """See ``Transactions.begin``."""
+        async with self._lock:
+            rows = {each.name: getattr(self._db, each.name) for each in fields(self._db)}
+            saved = {name: copy.deepcopy(value) for name, value in rows.items() if name != "now"}
+            calls = dict(self.calls)
+            try:
+                yield MemoryUnit(self)
+            except BaseException:
+                self.calls = calls
+                for name, value in saved.items():
+                    setattr(self._db, name, value)
+                raise
+
+    @asynccontextmanager
+    async def read_only(self) -> AsyncIterator[AsyncSession]:
+        """See ``Transactions.read_only``; there is no session in memory."""
+        yield cast(AsyncSession, None)
+
+
+class MemoryUnit:
+    """Implements ``app.functions.ports.UnitOfWork``."""
+
+    def __init__(self, transactions: MemoryTransactions) -> None:
+        self._transactions = transactions
+        self.session = cast(AsyncSession, None)
+
+    async def start(self, start: StartRun) -> StartedRun:
+        """See ``UnitOfWork.start``."""
+        return await self._transactions.store.start(start)
+
+    async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:
+        """See ``UnitOfWork.remember``."""
+        earlier = self._transactions.calls.get(call)
+        if earlier is None:
+            self._transactions.calls[call] = RememberedCall(arguments, None)
+        return earlier
+
+    async def answer(self, call: CallKey, result: str) -> None:
+        """See ``UnitOfWork.answer``."""
+        remembered = self._transactions.calls[call]
+        self._transactions.calls[call] = RememberedCall(remembered.arguments, result)

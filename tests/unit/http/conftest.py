@@ -1,0 +1,23 @@
+"""A backend in memory."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.backend import Backend
+from tests.support.memory_transactions import MemoryTransactions
+from tests.support.store_world import StoreWorld, memory_world
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[StoreWorld]:
+    """The stores, in memory."""
+    async with memory_world() as made:
+        yield made
+
+
+@pytest.fixture
+def backend(world: StoreWorld) -> Backend:
+    """Functions and routes over these stores."""
+    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
+    return Backend(world.store, world.reader, MemoryTransactions(database, world.store))
