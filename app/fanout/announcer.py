@@ -1,0 +1,77 @@
+"""Says which threads changed, after the commits and outside their transactions.
+
+A NOTIFY inside a writing transaction holds a database-wide lock through its commit, and a busy
+database loses three quarters of its commits a second to it (field case B59).  So writers commit
+first and call the announcer, which gathers for a millisecond and sends everything as one
+transaction that writes nothing.  What it says is a hint: one that is lost costs its watchers the
+two seconds until they compare versions, so nothing here may hold a writer up or fill the memory.
+"""
+
+import asyncio
+import logging
+
+import asyncpg
+
+from app.fanout.backoff import reconnect_after_s
+from app.fanout.hints import CHANNEL, THREADS, payloads
+from app.fanout.postgres import DRIVER_ERRORS, connect
+
+log = logging.getLogger(__name__)
+
+GATHER_S = 0.001
+MAX_PENDING = 50_000
+"""Threads; further ones are not announced.  Only an outage of Postgres comes near it."""
+
+_NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
+
+
+class Announcer:
+    """Implements ``app.domain.ports.Announce``; one in each process, driven by ``run``."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pending: dict[str, int] = {}
+        self._something = asyncio.Event()
+        self.dropped = 0
+        """Hints that were given up because too many were waiting."""
+
+    def __call__(self, thread_id: str, version: int) -> None:
+        """See ``Announce``; only the newest version of a thread is said."""
+        if thread_id not in self._pending and len(self._pending) >= MAX_PENDING:
+            self.dropped += 1
+            return
+        self._pending[thread_id] = max(version, self._pending.get(thread_id, version))
+        self._something.set()
+
+    async def run(self) -> None:
+        """Announce until cancelled, over a connection that is replaced when it is lost."""
+        failures = 0
+        while True:
+            try:
+                connection = await connect(self._url, "announcer")
+                try:
+                    failures = 0
+                    await self._announce_over(connection)
+                finally:
+                    connection.terminate()
+            except DRIVER_ERRORS as error:
+                failures += 1
+                if failures == 1:
+                    log.warning("nothing is announced until Postgres is back: %r", error)
+                await asyncio.sleep(reconnect_after_s(failures))
+
+    async def _announce_over(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        connection.add_termination_listener(lambda _: self._something.set())
+        while True:
+            await self._something.wait()
+            if connection.is_closed():
+                raise asyncpg.InterfaceError("the connection was closed")
+            await asyncio.sleep(GATHER_S)
+            self._something.clear()
+            batch, self._pending = self._pending, {}
+            try:
+                await connection.execute(_NOTIFY, CHANNEL, payloads(THREADS, batch))
+            except DRIVER_ERRORS:
+                for thread_id, version in batch.items():
+                    self(thread_id, version)
+                raise
