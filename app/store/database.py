@@ -49,6 +49,12 @@ async def _no_reset(connection: object) -> None:
     del connection
 
 
+def _cut(connection: Connection) -> None:
+    """Close a session without a word; one that is closed already has left the pool."""
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()
+
+
 class Database:
     """A pool of held connections.  Use as an async context manager.
 
@@ -128,7 +134,7 @@ class Database:
                         raise translated(error) from error
                 except DRIVER_ERRORS as error:
                     if spoils_session(error):
-                        connection.terminate()
+                        _cut(connection)
                     raise translated(error) from error
             await asyncio.sleep(random.random() * 0.005 * attempt)  # noqa: S311
         raise AssertionError("unreachable")

@@ -1,6 +1,6 @@
 """A finished step as the arguments of the one statement that stores it."""
 
-from app.domain.errors import RecordRefused
+from app.domain.errors import ChatError, RecordRefused
 from app.domain.ports import Recorded
 from app.domain.record import Record, Writes
 from app.domain.run import Fence, Usage
@@ -20,7 +20,7 @@ def recorded_from(row: Row) -> Recorded:
     return Recorded(version=row["version"], wakes=row["wakes"], was_new=row["was_new"])
 
 
-def refusal(record: Record, error: RecordRefused) -> RecordRefused:
+def refusal(record: Record, error: ChatError) -> RecordRefused:
     """Return ``error`` with the step's name, and with a cause where the driver has none."""
     state = error.data.get("sqlstate") if error.data else None
     # The statement divides by zero when the row to fill was not open: see sql/record.sql.

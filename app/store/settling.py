@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.domain.errors import JournalUnavailable, RecordRefused
+from app.domain.errors import JournalUnavailable
 from app.domain.message import assistant_key, interrupted_part
 from app.domain.ports import Ids, Journal, Salvage, ShownText
 from app.domain.record import NewMessage, Record
@@ -125,8 +125,7 @@ async def _take_in(connection: Connection, fence: Fence, entries: Sequence[Recor
         except DRIVER_ERRORS as error:
             if is_transient(error):
                 raise
-            named = refusal(entry, RecordRefused(str(translated(error))))
-            log.warning("run %s ends without a step: %s", fence.run_id, named)
+            log.warning("run %s: %s", fence.run_id, refusal(entry, translated(error)))
 
 
 async def _interrupted_results(connection: Connection, run_id: str) -> tuple[list[str], list[str]]:

@@ -1,0 +1,75 @@
+"""A record is one statement, and its updates stay on the page, at turn 1,000 as at turn 10."""
+
+import asyncpg
+import pytest
+
+from app.domain.run import Fence, Run
+from app.domain.thread import Thread
+from app.store.database import Database
+from app.store.recording import record_step
+from app.store.rows import run_from, thread_from
+from app.store.starting import start_run
+from app.store.statements import CLAIM
+from tests.support.store_world import AGENT, a_result, a_start, a_step, a_turn, an_answer
+from tests.support.wait_until import wait_until
+
+_UPDATES = """
+SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = $1
+"""
+
+
+async def _claimed(database: Database) -> tuple[Run, Thread]:
+    start = a_start()
+    await database.transact(lambda connection: start_run(connection, start))
+    row = (await database.fetch(CLAIM, "w", [AGENT], 1))[0]
+    return run_from(row, "r_"), thread_from(row, "t_")
+
+
+@pytest.mark.req("DUR-07")
+async def test_a_record_is_one_statement(database_url: str) -> None:
+    seen: list[str] = []
+    async with Database(database_url, size=1) as database:
+        run, thread = await _claimed(database)
+        fence = Fence(thread.id, run.id, thread.epoch)
+        assert database._pool is not None
+        await record_step(database, fence, a_step(fence, "first"))  # the session learns its types
+        connection = database._pool._holders[0]._con  # type: ignore[attr-defined]  # one of one
+        connection.add_query_logger(lambda query: seen.append(query.query))
+
+        await record_step(database, fence, a_turn(fence, 0, ["call_1"], ["call_1"]))
+        await record_step(database, fence, a_result(fence, 0, 0, "call_1"))
+        await record_step(database, fence, an_answer(fence, 1))
+
+    assert len(seen) == 3
+    assert {query.lstrip("-").strip()[:6] for query in seen} == {"Stores"}
+
+
+@pytest.mark.req("DUR-07")
+async def test_records_leave_the_indexes_of_thread_and_run_alone(database_url: str) -> None:
+    rounds = 200
+    async with Database(database_url, size=1) as database:
+        run, thread = await _claimed(database)
+        fence = Fence(thread.id, run.id, thread.epoch)
+        for turn in range(rounds):
+            await record_step(database, fence, an_answer(fence, turn))
+            await record_step(database, fence, a_step(fence, f"tool:{turn}", turn=turn))
+
+    watch = await asyncpg.connect(database_url)
+
+    async def hot(table: str) -> tuple[int, int]:
+        row = await watch.fetchrow(_UPDATES, table)
+        assert row is not None
+        return row["updates"], row["hot"]
+
+    async def counted() -> bool:
+        return (await hot("agent_threads"))[0] >= 2 * rounds
+
+    try:
+        await wait_until(counted, description="the server has counted the updates")
+        threads, runs = await hot("agent_threads"), await hot("agent_runs")
+    finally:
+        await watch.close()
+
+    # The start and the claim are not HOT: they change what lists and queue are ordered by.
+    assert threads[1] >= threads[0] - 2
+    assert runs[1] >= runs[0] - 2
