@@ -60,6 +60,12 @@ class Settings(BaseSettings):
         "roles", description="Claim that lists a user's roles; `a.b` reaches into an object."
     )
 
+    open_threads_decide: bool = Field(
+        default=False,
+        description="`on` lets whoever knows the key of a thread without an owner decide its "
+        "approvals; else only admins do.",
+    )
+
     ropewalk_model: str = Field(
         "",
         description="Model of agents that say `default`, as `provider:model`. Empty: the provider "
