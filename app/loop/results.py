@@ -4,13 +4,14 @@ A result that has no JSON, or too much of it, becomes an error that the model ca
 act on; trying again would return the same (B19).
 """
 
+import json
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from app.domain.message import Part, tool_result_part
-from app.domain.storable import Json, encode
+from app.domain.storable import Json
 
 MAX_RESULT_BYTES: Final = 1 << 20
 _SHOWN_CHARACTERS: Final = 600
@@ -37,7 +38,7 @@ def outcome_of(returned: object, name: str) -> Outcome:
     """Return the outcome of a tool that returned this."""
     try:
         output = _jsonable(returned)
-        size = len(encode(output).encode())
+        size = len(json.dumps(output, ensure_ascii=False).encode(errors="surrogatepass"))
     except (ValueError, TypeError, RecursionError) as error:
         return failed(
             f"{name} returned a {type(returned).__name__}, which has no JSON form: "
