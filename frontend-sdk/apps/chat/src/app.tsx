@@ -27,7 +27,13 @@ export function App(): ReactNode {
           close();
         }}
       />
-      <Conversation key={threadKey} threadKey={threadKey} openList={openList} note={note} />
+      <Conversation
+        key={threadKey}
+        threadKey={threadKey}
+        covered={listOpen}
+        openList={openList}
+        note={note}
+      />
     </div>
   );
 }

@@ -14,6 +14,8 @@ import { useStickToEnd } from "./use-stick-to-end.js";
 
 interface ConversationProps {
   readonly threadKey: string;
+  /** The list lies over it. */
+  readonly covered: boolean;
   readonly openList: () => void;
   /** Told of the thread's title once it has one. */
   readonly note: (key: string, title: string, updatedAt: number) => void;
@@ -30,9 +32,11 @@ const WORDS: Record<ChatStatus, string> = {
   cancelled: "Stopped",
 };
 
+/** Statuses that go without saying, but not without being heard. */
+const QUIET: ReadonlySet<ChatStatus> = new Set(["loading", "idle", "completed"]);
 const NONE: readonly PendingApproval[] = [];
 
-export function Conversation({ threadKey, openList, note }: ConversationProps): ReactNode {
+export function Conversation({ threadKey, covered, openList, note }: ConversationProps): ReactNode {
   const chat = useAgentChat(api, {
     threadKey,
     run: api.chat.startRun,
@@ -44,7 +48,8 @@ export function Conversation({ threadKey, openList, note }: ConversationProps): 
   const input = useRef<HTMLTextAreaElement>(null);
   const busy = isBusy(status);
   const steps = useSteps(messages);
-  const writing = live.some((turn) => turn.parts.length > 0);
+  const writing = live.length > 0;
+  const calling = messages.some((message) => message.status === "open");
   const first = messages[0]?.seq === 1 ? messages[0].text : undefined;
   const title = thread?.title ?? first?.slice(0, 80);
   const { end, scroller, away, jump } = useStickToEnd(messages[0]?.id);
@@ -67,18 +72,22 @@ export function Conversation({ threadKey, openList, note }: ConversationProps): 
   };
 
   return (
-    <main className="conversation">
+    <main className="conversation" inert={covered}>
       <header className="bar">
         <button
           type="button"
           className="quiet square list"
-          aria-label="Conversations"
+          aria-label="Show conversations"
           onClick={openList}
         >
           <Icon name="menu" />
         </button>
         <h1>{title ?? "New chat"}</h1>
-        <span className={`status ${status}`} data-testid="status" data-status={status}>
+        <span
+          className={QUIET.has(status) ? "hidden" : `status ${status}`}
+          data-testid="status"
+          data-status={status}
+        >
           {WORDS[status]}
         </span>
         <ConnectionMark />
@@ -110,7 +119,7 @@ export function Conversation({ threadKey, openList, note }: ConversationProps): 
               />
             ))}
           </div>
-          {(status === "queued" || status === "running") && !writing && (
+          {(status === "queued" || status === "running") && !writing && !calling && (
             <p className="working" data-testid="working">
               <span className="dots" aria-hidden="true" />
               <span className="hidden">Working</span>

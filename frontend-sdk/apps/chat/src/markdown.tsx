@@ -8,15 +8,24 @@
 import { Fragment, memo, type ReactNode } from "react";
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  return <div className="markdown">{blocksOf(text).map(block)}</div>;
+  const blocks = blocksOf(text);
+  return (
+    <div className="markdown">
+      {blocks.map((block, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: text only grows at its end.
+        <BlockView key={index} {...block} />
+      ))}
+    </div>
+  );
 });
 
-type Block =
-  | { readonly type: "code"; readonly language: string; readonly text: string }
-  | { readonly type: "heading"; readonly text: string }
-  | { readonly type: "quote"; readonly text: string }
-  | { readonly type: "list"; readonly ordered: boolean; readonly items: readonly string[] }
-  | { readonly type: "paragraph"; readonly text: string };
+/** Plain strings, so that a finished block is never drawn again while the text grows below it. */
+interface Block {
+  readonly type: "code" | "heading" | "quote" | "bullets" | "numbers" | "paragraph";
+  /** The items of a list are its lines. */
+  readonly text: string;
+  readonly language?: string;
+}
 
 const FENCE = /^\s*```(\S*)/;
 const HEADING = /^#{1,6}\s+(.*)$/;
@@ -52,9 +61,9 @@ function blocksOf(text: string): Block[] {
     } else if (QUOTE.test(line)) {
       blocks.push({ type: "quote", text: takeWhile(QUOTE).join("\n") });
     } else if (BULLET.test(line)) {
-      blocks.push({ type: "list", ordered: false, items: takeWhile(BULLET) });
+      blocks.push({ type: "bullets", text: takeWhile(BULLET).join("\n") });
     } else if (NUMBER.test(line)) {
-      blocks.push({ type: "list", ordered: true, items: takeWhile(NUMBER) });
+      blocks.push({ type: "numbers", text: takeWhile(NUMBER).join("\n") });
     } else if (line.trim() === "") {
       at += 1;
     } else {
@@ -76,28 +85,30 @@ function blocksOf(text: string): Block[] {
   }
 }
 
-function block(one: Block, index: number): ReactNode {
-  switch (one.type) {
+const BlockView = memo(function BlockView({ type, text, language }: Block) {
+  switch (type) {
     case "code":
       return (
-        <pre key={index} data-language={one.language || undefined}>
-          <code>{one.text}</code>
+        <pre data-language={language || undefined}>
+          <code>{text}</code>
         </pre>
       );
     case "heading":
-      return <h4 key={index}>{inline(one.text)}</h4>;
+      return <h4>{inline(text)}</h4>;
     case "quote":
-      return <blockquote key={index}>{inline(one.text)}</blockquote>;
-    case "list": {
-      const items = one.items.map((item, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: text only grows at its end.
-        <li key={place}>{inline(item)}</li>
-      ));
-      return one.ordered ? <ol key={index}>{items}</ol> : <ul key={index}>{items}</ul>;
-    }
+      return <blockquote>{inline(text)}</blockquote>;
+    case "bullets":
+      return <ul>{itemsOf(text)}</ul>;
+    case "numbers":
+      return <ol>{itemsOf(text)}</ol>;
     case "paragraph":
-      return <p key={index}>{inline(one.text)}</p>;
+      return <p>{inline(text)}</p>;
   }
+});
+
+function itemsOf(text: string): ReactNode[] {
+  // biome-ignore lint/suspicious/noArrayIndexKey: text only grows at its end.
+  return text.split("\n").map((item, index) => <li key={index}>{inline(item)}</li>);
 }
 
 const INLINE =

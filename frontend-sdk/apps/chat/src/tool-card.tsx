@@ -62,7 +62,12 @@ export function ToolCard(props: ToolCardProps): ReactNode {
           data-message-id={result.id}
           data-status={result.status}
         >
-          {result.status !== "open" && <Output value={answer?.output ?? result.text} />}
+          {result.status !== "open" && (
+            <>
+              <h3>{progress === "failed" ? "Error" : "Result"}</h3>
+              <Output value={answer?.output ?? result.text} />
+            </>
+          )}
         </div>
       )}
     </section>
