@@ -295,7 +295,7 @@ export interface ThreadView {
   readonly runId: string | null;
   readonly runStatus?: RunStatus;
   readonly error: RunError | null;
-  /** why the last run ended early, as max_turns */
+  /** why the last run ended before its answer was final, as maxTurns */
   readonly stopped?: string;
   readonly pendingApprovals: readonly PendingApproval[];
   readonly createdAt: string;
