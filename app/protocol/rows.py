@@ -152,7 +152,9 @@ class ThreadView(Outbound):
     run_id: str | None
     run_status: RunStatus | None = absent()
     error: RunError | None
-    stopped: str | None = absent(description="why the last run ended before its answer was final, as maxTurns")
+    stopped: str | None = absent(
+        description="why the last run ended before its answer was final, as maxTurns"
+    )
     pending_approvals: tuple[PendingApproval, ...]
     created_at: datetime
     updated_at: datetime
