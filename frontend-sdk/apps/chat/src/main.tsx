@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { RopewalkProvider } from "ropewalk/react";
 import { client } from "./api.js";
 import { App } from "./app.js";
-import "./styles.css";
+import "./styles/index.css";
 import { ensureThreadKey } from "./use-thread-key.js";
 
 ensureThreadKey();
