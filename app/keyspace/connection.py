@@ -23,20 +23,24 @@ class RedisMayEvict(ChatError):
     """Redis is set up to throw keys away; the journal must not be among them."""
 
 
-def connect(url: str, *, max_connections: int = MAX_CONNECTIONS) -> Redis:
+def connect(url: str) -> Redis:
     """Return a client for ``redis://``, ``rediss://`` or ``unix://``; connects when first used.
 
     Answers are bytes; a wait for one has no bound of its own.  Close it with ``aclose()``, which
     closes its connections too.
     """
-    pool = BlockingConnectionPool.from_url(
+    return Redis.from_pool(connection_pool(url))
+
+
+def connection_pool(url: str) -> BlockingConnectionPool:
+    """Return the connections for a client; the client closes them."""
+    return BlockingConnectionPool.from_url(
         url,
-        max_connections=max_connections,
+        max_connections=MAX_CONNECTIONS,
         timeout=ANSWER_S,
         socket_connect_timeout=CONNECT_S,
         decode_responses=False,
     )
-    return Redis.from_pool(pool)
 
 
 async def refuse_eviction(redis: Redis) -> None:

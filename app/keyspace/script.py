@@ -1,4 +1,7 @@
-"""One Lua script on the server: one round trip that nobody else's command can split."""
+"""Commands whose answers are typed and awaited for a bounded time, and Lua scripts.
+
+A script is one round trip that nobody else's command can split.
+"""
 
 import asyncio
 import hashlib
@@ -31,17 +34,11 @@ class Script:
     async def call(
         self, redis: Redis, keys: Sequence[str], arguments: Sequence[Argument] = ()
     ) -> Reply:
-        """Run it and return its answer.
-
-        Raises:
-            redis.exceptions.RedisError, OSError: it was not answered, or not in time.
-        """
-        execute = _typed(redis)
-        async with asyncio.timeout(ANSWER_S):
-            try:
-                return await execute("EVALSHA", self._digest, len(keys), *keys, *arguments)
-            except NoScriptError:
-                return await execute("EVAL", self._source, len(keys), *keys, *arguments)
+        """Run it and return its answer; raises what ``command`` does."""
+        try:
+            return await command(redis, "EVALSHA", self._digest, len(keys), *keys, *arguments)
+        except NoScriptError:
+            return await command(redis, "EVAL", self._source, len(keys), *keys, *arguments)
 
     def queue(
         self, pipeline: Pipeline, keys: Sequence[str], arguments: Sequence[Argument] = ()
@@ -52,12 +49,18 @@ class Script:
 
     async def load(self, redis: Redis) -> None:
         """Teach the server the script."""
-        async with asyncio.timeout(ANSWER_S):
-            await _typed(redis)("SCRIPT LOAD", self._source)
+        await command(redis, "SCRIPT LOAD", self._source)
 
 
-def _typed(redis: Redis) -> Callable[..., Awaitable[Reply]]:
-    return cast("Callable[..., Awaitable[Reply]]", redis.execute_command)
+async def command(redis: Redis, *words: Argument, within_s: float = ANSWER_S) -> Reply:
+    """Run one command and return its answer; redis-py's own methods are untyped or ill typed.
+
+    Raises:
+        redis.exceptions.RedisError, OSError: it was not answered, or not in time.
+    """
+    execute = cast("Callable[..., Awaitable[Reply]]", redis.execute_command)
+    async with asyncio.timeout(within_s):
+        return await execute(*words)
 
 
 def milliseconds(duration: timedelta) -> int:
