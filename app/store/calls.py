@@ -1,0 +1,78 @@
+"""The memory of calls: a call that is repeated under its key finds what the first one did."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.store.executors import Executor
+
+_NOTE = """
+INSERT INTO agent_calls (identity, function, dedupe, arguments) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (identity, function, dedupe) DO NOTHING
+RETURNING 1
+"""
+_FIND = """
+SELECT arguments, result::text AS result FROM agent_calls
+ WHERE identity = $1 AND function = $2 AND dedupe = $3
+"""
+_ANSWER = """
+UPDATE agent_calls SET result = $4::text::json
+ WHERE identity = $1 AND function = $2 AND dedupe = $3
+"""
+_FORGET = """
+DELETE FROM agent_calls
+ WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_calls
+                           WHERE created_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+RETURNING 1
+"""
+
+
+class CallKey(Protocol):
+    """Who calls what under which key; ``identity`` is empty for an anonymous caller."""
+
+    @property
+    def identity(self) -> str:
+        """The caller's verified subject."""
+        ...
+
+    @property
+    def function(self) -> str:
+        """The function's reference."""
+        ...
+
+    @property
+    def dedupe(self) -> str:
+        """The client's key for this call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCall:
+    """What the first call left: the digest of its arguments, and its result as JSON text."""
+
+    arguments: str
+    result: str | None
+
+
+async def remember(executor: Executor, call: CallKey, arguments: str) -> EarlierCall | None:
+    """Note that a call is being made; return the earlier one under its key, if there was one.
+
+    Waits for a transaction that is just making the same call.
+    """
+    key = (call.identity, call.function, call.dedupe)
+    while True:
+        if await executor.fetch(_NOTE, *key, arguments):
+            return None
+        found = await executor.fetch(_FIND, *key)
+        if found:
+            return EarlierCall(found[0]["arguments"], found[0]["result"])
+        # The earlier one was forgotten between the two statements: this is the first.
+
+
+async def answer(executor: Executor, call: CallKey, result: str) -> None:
+    """Store the result (JSON text) of a remembered call."""
+    await executor.fetch(_ANSWER, call.identity, call.function, call.dedupe, result)
+
+
+async def forget_old_calls(executor: Executor, limit: int = 5000) -> int:
+    """Delete up to ``limit`` calls that are older than a day; return how many there were."""
+    return len(await executor.fetch(_FORGET, limit))

@@ -1,0 +1,166 @@
+"""One unit of work of a server function: its rows, its runs and its memory, or nothing.
+
+Everything goes through one connection, in one READ COMMITTED transaction.  What it owes is
+told after the commit.  A session's own ``commit`` and ``rollback`` cannot tear it apart:
+the first waits for the end of the block, the second undoes the whole.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.domain.errors import AgentFault, InvalidArgument
+from app.domain.ports import Announce, Doorbell, StartedRun, StartRun
+from app.store import calls
+from app.store.executors import SessionExecutor
+from app.store.owed import Owed
+from app.store.sessions import deliberate, has_failed, session_engine
+from app.store.starting import start_run
+
+Earlier = TypeVar("Earlier")
+
+
+class PostgresUnit(Generic[Earlier]):
+    """One open transaction.
+
+    Attributes:
+        session: for the function's own tables, in this transaction.
+    """
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        session: AsyncSession,
+        earlier: Callable[[str, str | None], Earlier],
+    ) -> None:
+        self.session = session
+        self.owed = Owed()
+        self._executor = SessionExecutor(connection)
+        self._earlier = earlier
+        self._is_remembered = False
+
+    @property
+    def must_commit(self) -> bool:
+        """Whether somebody was promised something that a rollback would take back."""
+        return bool(self.owed.queued) or self._is_remembered
+
+    async def start(self, start: StartRun) -> StartedRun:
+        """Write a run in this transaction; see ``RunStore.start``."""
+        try:
+            started = await start_run(self._executor, start)
+        except DBAPIError as error:
+            if deliberate(error) is not None:
+                raise
+            raise InvalidArgument(f"the run cannot be stored: {error.orig}") from error
+        self.owed.announce(started.thread_id, started.version)
+        self.owed.queued.append(started.run_id)
+        return started
+
+    async def remember(self, call: calls.CallKey, arguments: str) -> Earlier | None:
+        """Note that this call is being made; return the earlier one if there was one."""
+        found = await calls.remember(self._executor, call, arguments)
+        self._is_remembered = True
+        return None if found is None else self._earlier(found.arguments, found.result)
+
+    async def answer(self, call: calls.CallKey, result: str) -> None:
+        """Store the result (JSON text) of a remembered call."""
+        await calls.answer(self._executor, call, result)
+
+
+class PostgresTransactions(Generic[Earlier]):
+    """Opens units of work.  Use as an async context manager.
+
+    Args:
+        earlier: makes what ``remember`` answers, from the digest of the earlier call's
+            arguments and its result; its type belongs to whoever asks.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        announce: Announce,
+        doorbell: Doorbell,
+        earlier: Callable[[str, str | None], Earlier],
+        size: int = 10,
+    ) -> None:
+        self._engine = session_engine(url, size=size)
+        self._reading = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        self._announce = announce
+        self._doorbell = doorbell
+        self._earlier = earlier
+
+    async def __aenter__(self) -> "PostgresTransactions[Earlier]":
+        """Be ready; no connection is made yet."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[PostgresUnit[Earlier]]:
+        """Open a unit of work; it commits when the block ends without an error.
+
+        Raises:
+            Contended: the transaction ran into another one; nothing of it is there.
+            StoreUnavailable: no answer; it may or may not have been committed.
+        """
+        with _translating():
+            async with self._engine.connect() as connection, connection.begin() as transaction:
+                session = AsyncSession(
+                    connection, expire_on_commit=False, join_transaction_mode="rollback_only"
+                )
+                unit = PostgresUnit(connection, session, self._earlier)
+                async with session:
+                    _ = await session.connection()  # its rollback is the unit's from now on
+                    yield unit
+                    if transaction.is_active:
+                        await session.flush()
+                if not transaction.is_active:
+                    _refuse_a_broken_promise(unit)
+                    return
+                raw = await connection.get_raw_connection()
+                if has_failed(raw):  # a failed transaction's COMMIT says nothing and does nothing
+                    await connection.exec_driver_sql("SELECT 1")
+        await unit.owed.tell(self._announce, self._doorbell)
+
+    @asynccontextmanager
+    async def read_only(self) -> AsyncIterator[AsyncSession]:
+        """Open a session that sees one moment and cannot write; costs nothing until used."""
+        with _translating():
+            async with AsyncSession(self._reading, expire_on_commit=False) as session:
+                yield session
+
+
+def _refuse_a_broken_promise(unit: PostgresUnit[Earlier]) -> None:
+    if unit.must_commit:
+        raise AgentFault(
+            "the transaction was rolled back inside the function, but a run was started in it or "
+            "its result is to be remembered: raise an error instead of rolling back"
+        )
+
+
+@contextmanager
+def _translating() -> Iterator[None]:
+    """Turn faults of the database into deliberate errors; the team's own stay what they are."""
+    try:
+        yield
+    except (DBAPIError, PoolExhausted) as error:
+        fault = deliberate(error)
+        if fault is None:
+            raise
+        raise fault from error
