@@ -7,7 +7,7 @@ from app.domain.errors import InvalidArgument
 from app.domain.identity import Identity
 from app.domain.ports import Ids, RunStore, StartedRun, StartRun, ThreadReader
 from app.domain.run import FINAL, RunStatus
-from app.functions.ports import UnitOfWork
+from app.functions.ports import ThreadWriter, UnitOfWork
 from app.threads.access import readable_thread, thread_of
 from app.threads.starting import Prompt, start_of
 
@@ -18,6 +18,7 @@ class AgentRuns:
 
     store: RunStore
     reader: ThreadReader
+    writer: ThreadWriter
     ids: Ids
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from app.functions.agent_runs import AgentRuns
 from app.functions.builtin_calls import AgentCallFunctions, AgentCard
 from app.functions.builtin_reads import ThreadReads
+from app.functions.builtin_writes import ThreadWrites
 from app.functions.dispatch import Functions
 from app.functions.ports import Transactions
 from app.functions.registry import FunctionRegistry
@@ -32,6 +33,7 @@ def compose_functions(
             approvals.
     """
     registry.add_built_ins(ThreadReads(runs.reader).functions())
+    registry.add_built_ins(ThreadWrites(runs.writer, runs.ids).functions())
     calls = AgentCallFunctions(runs, agents, open_threads_decide=open_threads_decide)
     registry.add_built_ins(calls.functions())
     return Functions(registry, transactions, runs, agents.keys(), metrics)

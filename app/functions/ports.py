@@ -1,4 +1,4 @@
-"""What functions need of the store: transactions, and the memory of calls.
+"""What functions need of the store: transactions, the memory of calls, a few writes.
 
 Implemented by ``app.store``.  Laws that it keeps:
 
@@ -16,6 +16,7 @@ from typing import Protocol
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.domain.ports import StartedRun, StartRun
+from app.domain.record import NewMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +76,26 @@ class Transactions(Protocol):
 
     def read_only(self) -> AbstractAsyncContextManager[AsyncSession]:
         """Open a session whose transaction cannot write.  Costs nothing until it is used."""
+        ...
+
+
+class ThreadWriter(Protocol):
+    """Writes to a thread that no run makes.  Each call is a transaction of its own."""
+
+    async def ensure(
+        self, thread_id: str, key: str, agent: str, owner: str | None, title: str | None
+    ) -> bool:
+        """Make a thread unless one has this key; return whether it was made."""
+        ...
+
+    async def append(self, key: str, message: NewMessage) -> int | None:
+        """Append a message and return its ``seq``; ``None``: no such thread.
+
+        Raises:
+            Conflict: the thread has an unfinished run.
+        """
+        ...
+
+    async def rename(self, key: str, title: str) -> bool:
+        """Give a thread a title; ``False``: no such thread."""
         ...

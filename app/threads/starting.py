@@ -44,7 +44,7 @@ def start_of(prompt: Prompt, ids: Ids) -> StartRun:
     Raises:
         InvalidArgument: a value is out of its bounds.
     """
-    text = _checked_text(prompt.text)
+    text = checked_text(prompt.text)
     thread_id = ids.new()
     key = thread_id if prompt.thread_key is None else checked_key(prompt.thread_key)
     return StartRun(
@@ -88,6 +88,19 @@ def checked_title(title: str) -> str:
     return line
 
 
+def checked_text(text: str) -> str:
+    """Return what somebody says as it can be stored.
+
+    Raises:
+        InvalidArgument: it is blank or too long.
+    """
+    if not text.strip():
+        raise InvalidArgument("say something: the text is empty")
+    if len(text) > MAX_INPUT:
+        raise InvalidArgument(f"a text has at most {MAX_INPUT} characters, got {len(text)}")
+    return storable_text(text)
+
+
 def title_of(text: str) -> str:
     """Return a title made from a first input: its beginning, cut at a word."""
     line = " ".join(text.split())
@@ -97,14 +110,6 @@ def title_of(text: str) -> str:
     cut = head.rpartition(" ")[0] if line[TITLE_LENGTH - 1] != " " else head
     # A text without a space in reach (a link, Chinese) is cut where the room ends.
     return f"{cut.rstrip() or head}…"
-
-
-def _checked_text(text: str) -> str:
-    if not text.strip():
-        raise InvalidArgument("say something: the text is empty")
-    if len(text) > MAX_INPUT:
-        raise InvalidArgument(f"a text has at most {MAX_INPUT} characters, got {len(text)}")
-    return storable_text(text)
 
 
 def _policy(prompt: Prompt) -> Mapping[str, Json]:

@@ -14,13 +14,15 @@ from app.domain.ports import RunStore, ThreadReader
 from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
-from app.functions.ports import Transactions
+from app.functions.ports import ThreadWriter, Transactions
 from app.functions.registry import FunctionRegistry
 from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentitySettings
 from app.http.services import DevServices, HttpServices
 from app.telemetry.metrics import Metrics
-from tests.support.store_world import IDS
+from tests.support.memory_thread_writer import MemoryThreadWriter
+from tests.support.memory_transactions import MemoryTransactions
+from tests.support.store_world import IDS, StoreWorld
 
 SECRET = "a secret that only the tests know"  # noqa: S105
 
@@ -46,6 +48,7 @@ class Backend:
     store: RunStore
     reader: ThreadReader
     transactions: Transactions
+    writer: ThreadWriter
     agents: Mapping[str, Agent] = field(
         default_factory=lambda: agents(support="public", desk="authenticated", inner="internal")
     )
@@ -63,7 +66,7 @@ class Backend:
             self.registry,
             self.agents,
             transactions=self.transactions,
-            runs=AgentRuns(self.store, self.reader, IDS),
+            runs=AgentRuns(self.store, self.reader, self.writer, IDS),
             metrics=self.metrics,
             open_threads_decide=self.open_threads_decide,
         )
@@ -93,3 +96,14 @@ class Backend:
 
     async def _readiness(self) -> Mapping[str, str | None]:
         return self.problems
+
+
+def memory_backend(world: StoreWorld) -> Backend:
+    """Return a backend over the stores in memory."""
+    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
+    return Backend(
+        world.store,
+        world.reader,
+        MemoryTransactions(database, world.store),
+        MemoryThreadWriter(database, world.around.announce),
+    )

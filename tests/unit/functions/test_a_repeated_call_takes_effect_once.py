@@ -12,8 +12,7 @@ from app.domain.errors import AgentFault, Conflict, InvalidArgument, RateLimited
 from app.domain.identity import ANONYMOUS, Identity
 from app.functions import dispatch
 from app.functions.memory import digest
-from tests.support.backend import Backend
-from tests.support.memory_transactions import MemoryTransactions
+from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld, memory_world
 from tests.support.wait_until import wait_until
 
@@ -61,8 +60,7 @@ def till() -> Till:
 
 @pytest.fixture
 def backend(world: StoreWorld, till: Till) -> Backend:
-    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
-    made = Backend(world.store, world.reader, MemoryTransactions(database, world.store))
+    made = memory_backend(world)
     made.registry.add(
         "till", [mutation(till.sell), action(till.charge), action(idempotent=True)(till.refresh)]
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,8 @@ from app.domain.errors import (
 )
 from app.domain.identity import ANONYMOUS, Identity
 from app.functions import dispatch
-from tests.support.backend import Backend
+from app.functions.registry import FunctionRegistry
+from tests.support.backend import Backend, memory_backend
 from tests.support.memory_transactions import MemoryTransactions, MemoryUnit
 from tests.support.store_world import StoreWorld, memory_world
 
@@ -40,8 +42,7 @@ async def world() -> AsyncIterator[StoreWorld]:
 
 @pytest.fixture
 def backend(world: StoreWorld) -> Backend:
-    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
-    made = Backend(world.store, world.reader, MemoryTransactions(database, world.store))
+    made = memory_backend(world)
     made.registry.add(
         "team", [look, start, start_then_fail, orchestrate, hidden, broken, cancel_within, slow]
     )
@@ -221,7 +222,7 @@ async def test_a_mutation_that_ran_into_another_is_run_again_as_a_whole(
 ) -> None:
     database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
     transactions = Collisions(database, world.store)
-    backend = Backend(world.store, world.reader, transactions)
+    backend = replace(memory_backend(world), transactions=transactions, registry=FunctionRegistry())
     backend.registry.add("team", [start])
     transactions.left = collisions
 

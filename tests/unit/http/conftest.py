@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.backend import Backend
-from tests.support.memory_transactions import MemoryTransactions
+from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld, memory_world
 
 
@@ -19,5 +18,4 @@ async def world() -> AsyncIterator[StoreWorld]:
 @pytest.fixture
 def backend(world: StoreWorld) -> Backend:
     """Functions and routes over these stores."""
-    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
-    return Backend(world.store, world.reader, MemoryTransactions(database, world.store))
+    return memory_backend(world)

@@ -1,10 +1,13 @@
 """What operators ask, and what development serves besides."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.functions.registry import FunctionRegistry
 from app.http.services import DevServices
+from app.telemetry.metrics import Metrics
 from tests.support.backend import Backend
 
 
@@ -57,7 +60,7 @@ def chat(tmp_path: Path) -> Path:
 
 def in_dev(backend: Backend, chat: Path) -> Backend:
     dev = DevServices("dev-user", lambda user: f"token-for-{user}", chat)
-    return Backend(backend.store, backend.reader, backend.transactions, dev=dev)
+    return replace(backend, registry=FunctionRegistry(), metrics=Metrics(), dev=dev)
 
 
 async def test_development_serves_the_chat_at_every_address_that_is_left(

@@ -1,0 +1,163 @@
+"""The gateway process: sockets, HTTP and functions over the stores, until told to stop."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+
+from app.fanout.listener import Listener
+from app.fanout.token_source import RedisTokenSource
+from app.gateway.asgi import Gateway
+from app.http.app import FAULTS, http_routes
+from app.http.identity import Authenticator, IdentityMisconfigured
+from app.http.services import DevServices, HttpServices
+from app.main.background import background
+from app.main.load_agents import Declarations, load
+from app.main.readiness import Readiness
+from app.main.refusal import Refusal
+from app.main.server import LeavingServer, listening_socket
+from app.main.tokens import mint
+from app.main.wiring import Core, core, functions_over, identity_settings
+from app.settings import Settings
+from app.telemetry.logs import set_up_logs
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 20
+"""To Postgres, for reads and starts; functions have a pool of their own."""
+
+CHAT = Path(__file__).resolve().parents[1] / "http" / "static" / "chat"
+DEV_USER = "dev-user"
+_DEV_TOKEN = timedelta(days=30)
+_QUEUE_LOOK_S = 5.0
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; leave in order within ten seconds.
+
+    Raises:
+        Refusal: something that only an operator can mend; says what.
+        DeclarationError: something under ``agents/`` is wrong.
+    """
+    set_up_logs(settings.log_format, settings.log_level)
+    try:
+        authenticator = Authenticator(identity_settings(settings))
+    except IdentityMisconfigured as error:
+        raise Refusal(str(error)) from error
+    declared = load(settings.agents)
+    _warn(settings, authenticator, declared)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, authenticator, declared))
+
+
+async def _serve(settings: Settings, authenticator: Authenticator, declared: Declarations) -> None:
+    async with core(settings, connections=CONNECTIONS) as stores:
+        functions = functions_over(stores, declared, settings)
+        tokens = _TokenSources(settings, stores)
+        gateway = Gateway(
+            reader=stores.reader,
+            functions=functions,
+            authenticate=authenticator.authenticate,
+            token_source=tokens.make,
+            clock=stores.clock,
+            metrics=stores.metrics,
+        )
+        listener = Listener(
+            settings.database_url,
+            on_hint=gateway.on_hint,
+            on_resumed=gateway.on_resumed,
+            on_timeline=gateway.on_timeline,
+        )
+        readiness = Readiness(stores.database, settings.database_url, stores.redis, listener)
+        services = HttpServices(
+            call=functions.call,
+            authenticate=authenticator.authenticate,
+            agents=declared.agents,
+            reader=stores.reader,
+            store=stores.store,
+            metrics=stores.metrics,
+            readiness=readiness,
+            dev=_dev_services(settings),
+        )
+        app = Starlette(
+            routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
+            exception_handlers=FAULTS,
+        )
+
+        def leave() -> None:
+            readiness.is_leaving = True
+            gateway.begin_drain()
+
+        server = LeavingServer(app, leave)
+        with listening_socket(settings.host, settings.port) as sock:
+            async with background(
+                listener=listener.run(), tokens=tokens.run(), queue=_watch_queue(stores)
+            ):
+                await gateway.start()
+                log.info("serving at %s:%s", *sock.getsockname()[:2])
+                await server.serve([sock])
+                await gateway.drain()
+
+
+class _TokenSources:
+    """Makes the one token source that the gateway asks for, and drives it."""
+
+    def __init__(self, settings: Settings, stores: Core) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._source: RedisTokenSource | None = None
+
+    def make(
+        self, on_token: Callable[[str, Mapping[str, Any]], None], on_gap: Callable[[], None]
+    ) -> RedisTokenSource:
+        self._source = RedisTokenSource(
+            self._settings.redis_url,
+            self._stores.redis,
+            self._stores.keys,
+            on_token=on_token,
+            on_gap=on_gap,
+        )
+        return self._source
+
+    async def run(self) -> None:
+        if self._source is not None:
+            await self._source.run()
+
+
+async def _watch_queue(stores: Core) -> None:
+    """Keep the age of the oldest queued run in the metrics."""
+    while True:
+        try:
+            waited = await stores.store.oldest_queued()
+            stores.metrics.queue_age.set(waited.total_seconds() if waited else 0)
+        except Exception:  # an outage is seen elsewhere; the next look tells
+            log.debug("the queue could not be looked at", exc_info=True)
+        await asyncio.sleep(_QUEUE_LOOK_S)
+
+
+def _dev_services(settings: Settings) -> DevServices | None:
+    if not settings.dev or settings.jwt_secret is None:
+        return None
+    secret = settings.jwt_secret.get_secret_value()
+
+    def mint_token(user_id: str) -> str:
+        now = datetime.now(UTC)
+        return mint(secret, user_id, now=now, lifetime=_DEV_TOKEN, settings=settings)
+
+    return DevServices(DEV_USER, mint_token, CHAT)
+
+
+def _warn(settings: Settings, authenticator: Authenticator, declared: Declarations) -> None:
+    if settings.dev:
+        return
+    if not authenticator.takes_tokens:
+        log.warning("no key is configured: every caller is anonymous")
+    public = [slug for slug, agent in declared.agents.items() if agent.access == "public"]
+    if authenticator.takes_tokens and public:
+        log.warning("anybody may talk to these agents, signed in or not: %s", ", ".join(public))

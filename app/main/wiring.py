@@ -1,0 +1,145 @@
+"""What the processes of a deployment have in common, put together from settings.
+
+No logic: each function builds adapters and hands them to one another.  The announcer
+and the doorbell are given to every store, so that no writer can forget them.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from app.domain.ports import Aborts, Clock, Doorbell, Ids, Journal, RunStore, ThreadReader
+from app.fanout.aborts import RedisAborts
+from app.fanout.announcer import Announcer
+from app.functions.agent_runs import AgentRuns
+from app.functions.compose import compose_functions
+from app.functions.dispatch import Functions
+from app.functions.ports import RememberedCall, ThreadWriter, Transactions
+from app.http.identity import IdentitySettings
+from app.journal.journal import RedisJournal
+from app.keyspace import Keys, connect, refuse_eviction
+from app.main.background import background
+from app.main.load_agents import Declarations
+from app.main.system import SystemClock, SystemIds
+from app.queue.doorbell import RedisDoorbell
+from app.settings import Settings
+from app.store.database import Database
+from app.store.runs import PostgresRunStore
+from app.store.thread_writer import PostgresThreadWriter
+from app.store.threads import PostgresThreadReader
+from app.store.transactions import PostgresTransactions
+from app.telemetry.metered import metered_doorbell, metered_journal, metered_store
+from app.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The stores of a deployment as one process sees them."""
+
+    metrics: Metrics
+    clock: Clock
+    ids: Ids
+    keys: Keys
+    database: Database
+    redis: Redis
+    journal: Journal
+    doorbell: Doorbell
+    aborts: Aborts
+    announcer: Announcer
+    store: RunStore
+    reader: ThreadReader
+    writer: ThreadWriter
+    transactions: Transactions
+
+
+@asynccontextmanager
+async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
+    """Yield the stores, connected as they are needed, with changes announced meanwhile.
+
+    Args:
+        settings: of this process.
+        connections: to Postgres, for the store and reader.
+
+    Raises:
+        RedisMayEvict: Redis is set up to throw keys away.
+    """
+    keys, metrics, ids = Keys(settings.redis_namespace), Metrics(), SystemIds()
+    announcer = Announcer(settings.database_url)
+    async with AsyncExitStack() as stack:
+        redis = await stack.enter_async_context(connect(settings.redis_url))
+        await _check_redis(redis)
+        database = await stack.enter_async_context(
+            Database(settings.database_url, size=connections)
+        )
+        journal = metered_journal(RedisJournal(redis, keys), metrics)
+        doorbell = metered_doorbell(RedisDoorbell(redis, keys), metrics)
+        aborts = RedisAborts(redis, keys)
+        store = PostgresRunStore(
+            database, journal=journal, announce=announcer, doorbell=doorbell, aborts=aborts, ids=ids
+        )
+        transactions = await stack.enter_async_context(
+            PostgresTransactions(
+                settings.database_url,
+                announce=announcer,
+                doorbell=doorbell,
+                earlier=RememberedCall,
+            )
+        )
+        await stack.enter_async_context(background(announcer=announcer.run()))
+        yield Core(
+            metrics=metrics,
+            clock=SystemClock(),
+            ids=ids,
+            keys=keys,
+            database=database,
+            redis=redis,
+            journal=journal,
+            doorbell=doorbell,
+            aborts=aborts,
+            announcer=announcer,
+            store=metered_store(store, metrics),
+            reader=PostgresThreadReader(database),
+            writer=PostgresThreadWriter(database, announcer),
+            transactions=transactions,
+        )
+
+
+def functions_over(core: Core, declared: Declarations, settings: Settings) -> Functions:
+    """Return all server functions, the built-in ones included."""
+    return compose_functions(
+        declared.functions,
+        declared.agents,
+        transactions=core.transactions,
+        runs=AgentRuns(core.store, core.reader, core.writer, core.ids),
+        metrics=core.metrics,
+        open_threads_decide=settings.open_threads_decide,
+    )
+
+
+def identity_settings(settings: Settings) -> IdentitySettings:
+    """Return how tokens are checked."""
+    secret = settings.jwt_secret
+    return IdentitySettings(
+        secret=None if secret is None else secret.get_secret_value(),
+        public_key=settings.jwt_public_key,
+        jwks_url=settings.jwks_url,
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        leeway=timedelta(seconds=settings.jwt_leeway),
+        roles_claim=settings.jwt_roles_claim,
+    )
+
+
+async def _check_redis(redis: Redis) -> None:
+    try:
+        await refuse_eviction(redis)
+    except (RedisError, OSError) as error:
+        # It may come later; until then runs go on with Postgres alone.
+        log.warning("Redis does not answer: %r", error)
