@@ -151,13 +151,11 @@ class RedisTokenSink:
         window_ends = 0.0
         while True:
             await self._something.wait()
-            if not self._urgent:
-                await self._wait_until(window_ends)
-            if self.now() >= window_ends:
+            if await self._is_urgent_before(window_ends):
+                batch = list(self._urgent)
+            else:
                 window_ends = self.now() + WINDOW_S
                 batch = list(self._waiting)
-            else:
-                batch = list(self._urgent)
             if not self._lease_is_fresh():
                 await asyncio.sleep(WINDOW_S)
             elif await self._flush(batch):
@@ -191,10 +189,14 @@ class RedisTokenSink:
         """Return the event loop's time, in seconds."""
         return asyncio.get_running_loop().time()
 
-    async def _wait_until(self, when: float) -> None:
+    async def _is_urgent_before(self, when: float) -> bool:
+        """Return whether something urgent came; else wait until then (a timer may be early)."""
+        if self.now() >= when:
+            return False
         with suppress(TimeoutError):
             async with asyncio.timeout_at(when):
                 await self._something_urgent.wait()
+        return bool(self._urgent)
 
     async def _flush(self, streams: Iterable[RedisTokenStream]) -> bool:
         """Send what these streams have; return whether Redis answered."""

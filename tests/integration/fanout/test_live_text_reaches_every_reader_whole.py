@@ -57,6 +57,7 @@ async def test_after_the_first_delta_there_is_one_flush_a_window(stage: Stage) -
 
     assert took < 0.5 * 1.2
     assert len(screen.heard) <= took / tokens.WINDOW_S + 2
+    assert stage.sink.flushes <= took / tokens.WINDOW_S + 2
 
 
 async def test_all_streams_of_a_worker_share_a_flush(stage: Stage) -> None:
