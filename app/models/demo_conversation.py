@@ -34,6 +34,7 @@ class Conversation:
         user: what the user said, oldest first; the last one is to be answered.
         assistant: what the assistant said before that.
         results: the tools' answers since the user last spoke, in order.
+        untold: how many of them came after the assistant's last words.
         calls_so_far: how many calls were ever made.
     """
 
@@ -41,6 +42,7 @@ class Conversation:
     assistant: tuple[str, ...]
     results: tuple[Result, ...]
     calls_so_far: int
+    untold: int = 0
 
     @property
     def asked(self) -> str:
@@ -62,21 +64,24 @@ class Conversation:
         user: list[str] = []
         assistant: list[str] = []
         results: list[Result] = []
+        told = 0
         calls: dict[str, ToolCallPart] = {}
         for part in _parts(messages):
             match part:
                 case UserPromptPart():
                     user.append(_text(part))
                     results.clear()
+                    told = 0
                 case TextPart(content=content):
                     assistant.append(content)
+                    told = len(results)
                 case ToolCallPart():
                     calls[part.tool_call_id] = part
                 case ToolReturnPart():
                     results.append(_result(part, calls.get(part.tool_call_id)))
                 case _:
                     pass
-        return cls(tuple(user), tuple(assistant), tuple(results), len(calls))
+        return cls(tuple(user), tuple(assistant), tuple(results), len(calls), len(results) - told)
 
 
 def _parts(messages: Sequence[ModelMessage]) -> Iterator[object]:
