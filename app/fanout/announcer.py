@@ -9,6 +9,8 @@ two seconds until they compare versions, so nothing here may hold a writer up or
 
 import asyncio
 import logging
+from contextlib import suppress
+from typing import TypeAlias
 
 import asyncpg
 
@@ -21,6 +23,9 @@ log = logging.getLogger(__name__)
 GATHER_S = 0.001
 MAX_PENDING = 50_000
 """Threads; further ones are not announced.  Only an outage of Postgres comes near it."""
+LAST_WORDS_S = 0.25
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 _NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
@@ -53,6 +58,7 @@ class Announcer:
                     failures = 0
                     await self._announce_over(connection)
                 finally:
+                    await self._say_the_rest(connection)
                     connection.terminate()
             except DRIVER_ERRORS as error:
                 failures += 1
@@ -60,18 +66,28 @@ class Announcer:
                     log.warning("nothing is announced until Postgres is back: %r", error)
                 await asyncio.sleep(reconnect_after_s(failures))
 
-    async def _announce_over(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async def _announce_over(self, connection: Connection) -> None:
         connection.add_termination_listener(lambda _: self._something.set())
         while True:
             await self._something.wait()
             if connection.is_closed():
                 raise asyncpg.InterfaceError("the connection was closed")
             await asyncio.sleep(GATHER_S)
-            self._something.clear()
-            batch, self._pending = self._pending, {}
-            try:
-                await connection.execute(_NOTIFY, CHANNEL, payloads(THREADS, batch))
-            except DRIVER_ERRORS:
-                for thread_id, version in batch.items():
-                    self(thread_id, version)
-                raise
+            await self._say(connection)
+
+    async def _say(self, connection: Connection) -> None:
+        self._something.clear()
+        batch, self._pending = self._pending, {}
+        try:
+            await connection.execute(_NOTIFY, CHANNEL, payloads(THREADS, batch))
+        except BaseException:
+            for thread_id, version in batch.items():
+                self(thread_id, version)
+            raise
+
+    async def _say_the_rest(self, connection: Connection) -> None:
+        """Say what a process that stops has just committed: a run that it handed over."""
+        if self._pending and not connection.is_closed():
+            with suppress(*DRIVER_ERRORS):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await self._say(connection)

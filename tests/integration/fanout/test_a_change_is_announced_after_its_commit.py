@@ -136,6 +136,18 @@ async def test_what_was_not_said_when_the_connection_died_is_said_by_the_next(
         await wait_until(lambda: ear.heard == {"a": 2, "b": 1}, description="both are heard")
 
 
+async def test_what_was_committed_just_before_the_end_is_said(
+    empty_database_url: str, ear: Ear
+) -> None:
+    announce = Announcer(empty_database_url)
+    async with running(announce.run()):
+        announce("a", 1)
+        await wait_until(lambda: ear.heard == {"a": 1}, description="it is connected")
+        announce("a", 2)
+
+    await wait_until(lambda: ear.heard == {"a": 2}, description="the last word is heard")
+
+
 async def test_without_postgres_announcing_neither_waits_nor_fills_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
