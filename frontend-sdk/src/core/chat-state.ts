@@ -66,12 +66,15 @@ export function agentState(
 
 export function chatState(
   agent: AgentState,
+  loading: boolean,
   messages: readonly ChatMessage[],
   live: readonly LiveTurn[],
   older: boolean,
 ): ChatState {
   return {
     ...agent,
+    // A thread that rests and whose messages are unknown is not an empty one.
+    status: loading && !isBusy(agent.status) ? "loading" : agent.status,
     messages,
     live,
     streamingText: spokenText(live),

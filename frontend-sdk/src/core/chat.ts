@@ -38,18 +38,16 @@ export interface SendCalls {
   readonly runArgs?: Values | undefined;
 }
 
-/** A send on its way, by its dedupe key. */
+/** A send on its way. */
 export interface Flight {
   readonly threadKey: string;
   readonly request: Request;
-  /** How to cancel the run as soon as it is known. */
-  cancel?: FunctionRef;
 }
 
 export interface ChatContext {
   readonly client: ChatClient;
   readonly sends: Sends;
-  readonly flights: Map<string, Flight>;
+  readonly flights: Set<Flight>;
   readonly id: () => string;
   readonly after: (ms: number, then: () => void) => () => void;
   readonly request: (fn: string, args: Values, dedupe: string) => Request;
@@ -96,7 +94,10 @@ export class Chat {
     const live = derive([messages, threadView], ({ view, live }, { value }) =>
       speaking(live, view.value as readonly Message[] | undefined, value),
     );
-    this.state = this.#reviewing(derive([whole, shown, live, this.#loadingOlder], chatState));
+    const loading = derive([rowsView], (rows) => rows.loading);
+    this.state = this.#reviewing(
+      derive([whole, loading, shown, live, this.#loadingOlder], chatState),
+    );
   }
 
   /**
@@ -115,19 +116,16 @@ export class Chat {
       threadKey: this.threadKey,
       request: request(run, { ...runArgs, ...args, input, ...this.#keyFor(run) }, dedupe),
     };
-    flights.set(dedupe, flight);
+    flights.add(flight);
     try {
       const value = await flight.request.answer;
-      flights.delete(dedupe);
-      const runId = runIdOf(value);
-      this.#answered(dedupe, runId);
-      if (flight.cancel !== undefined && runId !== undefined)
-        await this.#cancel(flight.cancel, runId);
+      this.#answered(dedupe, runIdOf(value));
       return value;
     } catch (thrown) {
-      flights.delete(dedupe);
       this.#failed(dedupe, asError(thrown));
       throw thrown;
+    } finally {
+      flights.delete(flight);
     }
   }
 
@@ -135,11 +133,12 @@ export class Chat {
   async cancel(cancel: FunctionRef | undefined): Promise<void> {
     if (cancel === undefined) return;
     const { flights, withdraw } = this.#context;
-    const flying = [...flights.values()].filter((one) => one.threadKey === this.threadKey);
-    for (const flight of flying) {
-      if (!withdraw(flight.request)) flight.cancel = cancel;
+    const flying = [...flights].filter((one) => one.threadKey === this.threadKey);
+    if (flying.length > 0) {
+      const left = flying.filter(({ request }) => !withdraw(request));
+      await Promise.all(left.map(({ request }) => this.#cancelAnswered(cancel, request)));
+      return;
     }
-    if (flying.length > 0) return;
     const thread = this.#thread();
     const waiting = unsettled(this.#sends.get().sends, this.#rows() ?? [], thread).at(-1);
     const run = waiting?.runId ?? (thread && isBusy(thread.status) ? thread.runId : undefined);
@@ -183,6 +182,12 @@ export class Chat {
   ): Promise<void> {
     const args = { key: this.threadKey, toolCallId, decision, ...(reason && { reason }) };
     await this.#context.client.call(agents.agentResolveApproval, args);
+  }
+
+  /** Cancel what a send starts, as soon as it has a name. A send that fails starts nothing. */
+  async #cancelAnswered(cancel: FunctionRef, request: Request): Promise<void> {
+    const runId = await request.answer.then(runIdOf, () => undefined);
+    if (runId !== undefined) await this.#cancel(cancel, runId);
   }
 
   async #cancel(cancel: FunctionRef, runId: string): Promise<void> {

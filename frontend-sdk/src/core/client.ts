@@ -120,7 +120,7 @@ export class ChatClient {
     return {
       client: this,
       sends: this.#sends,
-      flights: new Map(),
+      flights: new Set(),
       id: this.#environment.id,
       after: this.#environment.after,
       request: (fn, args, dedupe) => this.#request(fn, args, dedupe),

@@ -83,11 +83,31 @@ describe("cancel", () => {
     const sent = chat.send(CALLS, "hello");
     await waitUntil(() => gateway.got("call").length === 1, "the send is on its way");
 
-    await chat.cancel(CANCEL);
+    const cancelled = chat.cancel(CANCEL);
     answer({ id: "r-9" });
-    await sent;
+    await Promise.all([sent, cancelled]);
 
     expect(cancels(gateway)).toEqual([{ threadKey: KEY, runId: "r-9" }]);
+  });
+
+  it("does not take back a message because its run could not be cancelled", async () => {
+    const gateway = await startGateway();
+    gateway.handlers.set(CALLS.run, async ({ input }, { dedupe }) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const row = aMessage({ seq: 1, role: "user", text: input as string });
+      gateway.commit(KEY, [{ ...row, ...(dedupe && { dedupe }) }], aThread());
+      return { id: "r-1" };
+    });
+    const chat = await watched(gateway);
+    gateway.handlers.delete(CANCEL);
+    const sent = chat.send(CALLS, "hello");
+    await waitUntil(() => gateway.got("call").length === 1, "the send is on its way");
+
+    await expect(chat.cancel(CANCEL)).rejects.toMatchObject({ code: "NOT_FOUND" });
+
+    await expect(sent).resolves.toEqual({ id: "r-1" });
+    await waitUntil(() => chat.state.get().messages[0]?.id === "m-1", "the message is stored");
+    expect(chat.state.get().error).toBeUndefined();
   });
 
   it("B44 takes back a send that has not left, and nothing is busy after it", async () => {

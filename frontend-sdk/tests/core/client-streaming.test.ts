@@ -198,6 +198,18 @@ describe("a run", () => {
     expect(chat.state.get()).toMatchObject({ streamingText: "", live: [], status: "completed" });
   });
 
+  it("is not an empty chat for the moment between the thread and its messages", async () => {
+    const gateway = await startGateway();
+    gateway.commit(KEY, [aMessage({ seq: 1 })], aThread({ status: "completed" }));
+    const chat = connect(gateway).chat(KEY);
+    const { frames } = record(chat);
+
+    await waitUntil(() => chat.state.get().status === "completed", "all is known");
+
+    const rested = frames.filter(({ status }) => status !== "loading");
+    expect(rested.every(({ messages }) => messages.length === 1)).toBe(true);
+  });
+
   it("SUB-06 SUB-08 without streaming shows the same messages and asks for no tokens", async () => {
     const gateway = await startGateway();
     const chat = connect(gateway).chat(KEY, { stream: false });
