@@ -41,20 +41,20 @@ class DrivePool:
         clock: Clock,
         *,
         slots: int,
-        on_room: Callable[[], None] = lambda: None,
     ) -> None:
         self.worker_id = worker_id
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when a slot comes free: whoever hears the doorbell listens again."""
         self._ports = ports
         self._clock = clock
         self._slots = slots
-        self._on_room = on_room
         self._drives: dict[str, _Drive] = {}
         self._rung = asyncio.Event()
         self._claim_answered_at = float("-inf")
         self._claiming = False
         self._suspects: set[str] = set()
         self._stopping = False
-        self._tasks: asyncio.TaskGroup | None = None
+        self._tasks = asyncio.TaskGroup()
 
     @property
     def has_room(self) -> bool:
@@ -72,7 +72,7 @@ class DrivePool:
 
     async def run(self) -> None:
         """Claim and drive until cancelled; then every drive is cut off where it stands."""
-        async with asyncio.TaskGroup() as self._tasks:
+        async with self._tasks:
             while True:
                 await self._rung.wait()
                 self._rung.clear()
@@ -96,7 +96,7 @@ class DrivePool:
         if held and held.run.fence.epoch <= fence.epoch and not held.run.is_over:
             held.task.cancel()
 
-    async def on_beat(self, sent_at: float, ours: Sequence[Fence]) -> None:
+    def on_beat(self, sent_at: float, ours: Sequence[Fence]) -> None:
         """Compare what the table gives this worker with what it drives.
 
         A run that was claimed before the beat was sent and is not listed was taken: its
@@ -115,7 +115,7 @@ class DrivePool:
         unknown = set() if claim_in_flight else listed.keys() - self._drives.keys()
         for run_id in unknown & self._suspects:
             log.warning("run %s is not known here; released", run_id)
-            await self._release(listed[run_id])
+            self._tasks.create_task(self._release(listed[run_id]))
         self._suspects = unknown - self._suspects
 
     async def _claim(self, room: int) -> None:
@@ -136,8 +136,6 @@ class DrivePool:
                 self._start(one)
 
     def _start(self, claimed: ClaimedRun) -> None:
-        if self._tasks is None:
-            raise RuntimeError("the pool claims only while it runs")
         older = self._drives.get(claimed.run.id)
         if older is not None:  # it was taken from us and came back before its drive noticed
             older.task.cancel()
@@ -154,7 +152,7 @@ class DrivePool:
             del self._drives[run_id]
         if not self._stopping:
             self.ring()
-            self._on_room()
+            self.on_room()
 
     async def _let_go(self, held: _Drive, drain: timedelta) -> None:
         held.run.drain()

@@ -54,7 +54,7 @@ async def test_a_drive_whose_run_was_taken_is_stopped_by_the_beat() -> None:
         await world.until(started.run_id, RunStatus.RUNNING)
         await world.take_over(worker)
         world.clock.now_s += 1
-        await worker.pool.on_beat(world.clock.boot_s(), ours=[])
+        worker.pool.on_beat(world.clock.boot_s(), ours=[])
         await world.until(started.run_id, RunStatus.RUNNING)
 
         assert world.database.runs[started.run_id].attempts == 2
@@ -67,7 +67,7 @@ async def test_a_beat_sent_before_the_claim_was_answered_takes_nothing_away() ->
         started = await world.start("a")
         await world.until(started.run_id, RunStatus.RUNNING)
         await asyncio.sleep(0)
-        await worker.pool.on_beat(sent_at, ours=[])
+        worker.pool.on_beat(sent_at, ours=[])
 
         assert worker.pool.size == 1
 
@@ -84,7 +84,7 @@ async def test_a_run_whose_claim_was_never_answered_is_released_after_two_beats(
         for beats in range(2):
             world.clock.now_s += 0.5
             assert world.database.runs[started.run_id].attempts == 1, beats
-            await worker.pool.on_beat(world.clock.boot_s(), ours=[lost])
+            worker.pool.on_beat(world.clock.boot_s(), ours=[lost])
         await world.until(started.run_id, RunStatus.RUNNING)
         await wait_until(
             lambda: world.database.runs[started.run_id].attempts == 2, description="claimed again"
