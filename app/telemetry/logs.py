@@ -18,8 +18,14 @@ from typing import TextIO
 _EMPTY: Mapping[str, object] = {}
 _context: ContextVar[Mapping[str, object]] = ContextVar("log_context", default=_EMPTY)
 
-_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "context"}
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {
+    *("message", "asctime", "taskName", "context"),
+    "color_message",  # uvicorn's copy of the message for terminals
+}
 """What every record has; the rest came by ``extra``."""
+
+_CHATTY = ("uvicorn.error", "alembic", "asyncio")
+"""Loggers that tell of every start and statement what we say in our own words."""
 
 _ALSO_OURS = ("uvicorn", "uvicorn.error", "uvicorn.access", "arq.worker")
 """Loggers whose libraries bring handlers of their own: theirs go, ours stays."""
@@ -61,6 +67,8 @@ def set_up_logs(form: str, level: str, *, stream: TextIO | None = None) -> None:
         other = logging.getLogger(name)
         other.handlers.clear()
         other.propagate = True
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 
 def _add_context(record: logging.LogRecord) -> bool:
