@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
@@ -12,14 +12,9 @@ from app.authoring.place import Place, calling_place
 from app.authoring.producer import RESERVED_SLUGS
 from app.authoring.tool_context import InstructionsContext
 from app.authoring.tools import Tool, check_tool_name
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
+from app.models.resolve import ModelSource, names_a_model
 
 Access: TypeAlias = Literal["authenticated", "public", "internal"]
-ModelChoice: TypeAlias = "str | Model"
-ModelSource: TypeAlias = "ModelChoice | Callable[[Any], ModelChoice]"
-"""A model id, a model object, or a callable that gets the settings and returns one of those."""
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
 )
@@ -53,7 +48,7 @@ class Agent:
     def __init__(
         self,
         *,
-        model: "ModelSource",
+        model: ModelSource,
         slug: str | None = None,
         name: str | None = None,
         description: str = "",
@@ -160,14 +155,12 @@ def _suggested(slug: str) -> str:
     return re.sub(r"[^a-z0-9_-]+", "-", slug.lower()).strip("-_")[:64] or "assistant"
 
 
-def _checked_model(model: "ModelSource", place: Place) -> "ModelSource":
-    if isinstance(model, str) and model not in {"default", "test"}:
-        provider, _, name = model.replace("/", ":", 1).partition(":")
-        if not provider or not (name or provider == "demo") or model.isidentifier():
-            raise place.error(
-                f"model={model!r} names no provider: write provider:model or vendor/model, "
-                "as 'openai:gpt-5-mini'"
-            )
+def _checked_model(model: ModelSource, place: Place) -> ModelSource:
+    if isinstance(model, str) and not names_a_model(model):
+        raise place.error(
+            f"model={model!r} names no provider: write provider:model or vendor/model, "
+            "as 'openai:gpt-5-mini'"
+        )
     return model
 
 

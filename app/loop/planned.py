@@ -51,7 +51,7 @@ class RecordedTurn:
     Attributes:
         message: id of the answer's row.
         passages: by call id.
-        tools: the names that were offered; the open turn keeps to them (B13).
+        tools: the names that were offered; the passages were decided on them (B13).
         run_usage: the run's sum, this turn included.
         thread_usage: the thread's sum, this turn included.
     """

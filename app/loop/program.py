@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.authoring.agent import Agent, ModelSource
+from app.authoring.agent import Agent
 from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_context import Dispatch, no_functions
 from app.domain.message import Message, Role
@@ -25,7 +25,7 @@ from app.loop.instructions import instructions_of
 from app.loop.toolset import Toolset, bind_tools
 from app.loop.turn import Turns, turn_step
 from app.models.failures import ModelFailed, ModelNotConfigured
-from app.models.resolve import Models
+from app.models.resolve import Models, ModelSource
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,10 @@ from app.models.failures import ModelNotConfigured
 
 ModelChoice: TypeAlias = str | Model
 ModelSource: TypeAlias = ModelChoice | Callable[[Any], ModelChoice]
+"""A model id, a model object, or a callable that gets the settings and returns one of those."""
 
 DEFAULT: Final = "default"
+TEST: Final = "test"  # the model library's own double
 _BY_KEY: Final = (
     ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5-5"),
     ("OPENAI_API_KEY", "openai:gpt-6-luna"),
@@ -91,6 +93,14 @@ def canonical(model_id: str) -> str:
     if provider is None or provider.end() == len(model_id):
         return model_id
     return f"{provider[0]}:{model_id[provider.end() + 1 :]}"
+
+
+def names_a_model(model_id: str) -> bool:
+    """Whether this is the form of an id; whether there is such a model shows on use."""
+    if model_id in {DEFAULT, TEST}:
+        return True
+    provider, _, name = canonical(model_id).partition(":")
+    return bool(provider) and bool(name or provider == DEMO) and provider != model_id
 
 
 def _missing_extra(model_id: str, message: str) -> str:
