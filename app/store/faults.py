@@ -6,9 +6,6 @@ here can be repeated.  Anything else would be refused again, however often it is
 (field case B19), so it is named and given up.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import asyncpg
 from asyncpg.exceptions import DeadlockDetectedError, SerializationError
 
@@ -62,12 +59,3 @@ def translated(error: BaseException) -> ChatError:
     if is_transient(error):
         return StoreUnavailable(f"Postgres did not answer: {said}")
     return RecordRefused(f"Postgres refuses this for good: {said}", {"sqlstate": state})
-
-
-@contextmanager
-def translating() -> Iterator[None]:
-    """Turn what a driver raises inside into a deliberate error."""
-    try:
-        yield
-    except DRIVER_ERRORS as error:
-        raise translated(error) from error

@@ -20,6 +20,9 @@ UPDATE agent_threads
 RETURNING version
 """
 _FORGET = """
+WITH long_gone AS (
+    DELETE FROM agent_workers WHERE gone_at < clock_timestamp() - interval '1 day'
+)
 UPDATE agent_workers SET gone_at = clock_timestamp()
  WHERE id = $1 AND gone_at IS NULL
    AND NOT EXISTS (SELECT FROM agent_runs WHERE worker = $1 AND status = 'running')

@@ -16,7 +16,6 @@ SELECT r.id, r.thread, r.agent
    AND EXISTS (SELECT FROM agent_workers w
                 WHERE w.gone_at IS NULL AND w.started_at <= clock_timestamp() - $1::interval)
 """
-_CLEAN_UP = "DELETE FROM agent_workers WHERE gone_at < clock_timestamp() - interval '1 day'"
 _STRANDED = """
 SELECT format('thread %s is busy with run %s, which has ended', t.key, t.live_run) AS sentence
   FROM agent_threads t LEFT JOIN agent_runs r ON r.id = t.live_run
@@ -49,11 +48,6 @@ async def unknown_agents(
     ``after`` is measured by Postgres's clock; with ``run_id`` that run alone is looked at.
     """
     return await executor.fetch(_UNKNOWN, after, run_id)
-
-
-async def clean_up_workers(executor: Executor) -> None:
-    """Delete the rows of workers that left a day ago."""
-    await executor.fetch(_CLEAN_UP)
 
 
 async def stranded(executor: Executor) -> Sequence[str]:
