@@ -125,7 +125,8 @@ def _after_results(talk: Conversation, tools: Set[str]) -> Reply:
         order = str(found.arguments.get("order_id", ""))
         refund = DemoCall(REFUND, {"order_id": order, "amount": total})
         return _with_calls(f"{_told(found)} I will refund it.", [refund], talk)
-    return Reply(" ".join(_told(result) for result in talk.results[-talk.untold :]))
+    untold = (_told(result) for result in talk.results[-talk.untold :])
+    return Reply(" ".join(dict.fromkeys(untold)))
 
 
 def _told(result: Result) -> str:
