@@ -3,8 +3,8 @@ import { Logo } from "./icons.js";
 
 const EXAMPLES = [
   { text: "What's the weather in Oslo?", hint: "calls a tool" },
-  { text: "Where is order 1042?", hint: "looks something up" },
-  { text: "Refund order 1042, 60 dollars", hint: "asks you first" },
+  { text: "Where is order 1001?", hint: "looks something up" },
+  { text: "Refund order 1002, 60 dollars", hint: "asks you first" },
 ];
 
 /** What a new chat shows: who is here, and three ways to begin. */
