@@ -37,6 +37,10 @@ SESSION = {
     "lock_timeout": "5s",
     # The hot statements are planned once; the planner would do it anew for each array length.
     "plan_cache_mode": "force_generic_plan",
+    # A plan that was made while a table was small would be kept while it grows, and read all of
+    # it each time: every statement here has an index for what it looks for.
+    "enable_seqscan": "off",
+    "jit": "off",
     "TimeZone": "UTC",
 }
 COMMAND_TIMEOUT_S = 12.0

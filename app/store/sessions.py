@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     RawConnection: TypeAlias = asyncpg.Connection[asyncpg.Record]
 
 SESSION_OF_FUNCTIONS = {
-    name: value for name, value in SESSION.items() if name != "plan_cache_mode"
-} | {
+    "application_name": SESSION["application_name"],
+    "default_transaction_isolation": SESSION["default_transaction_isolation"],
+    "lock_timeout": SESSION["lock_timeout"],
     # A function's own limit (30 s) comes first; these are for a process that hangs.
     "idle_in_transaction_session_timeout": "35s",
     "statement_timeout": "35s",
+    "TimeZone": "UTC",
 }
 _FAILED = "ropewalk.failed"
 

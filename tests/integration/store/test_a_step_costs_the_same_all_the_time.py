@@ -1,8 +1,12 @@
 """A record is one statement, and its updates stay on the page, at turn 1,000 as at turn 10."""
 
+from datetime import timedelta
+
 import asyncpg
 import pytest
 
+from app.domain.approval import Decision
+from app.domain.identity import ANONYMOUS
 from app.domain.run import Fence, Run
 from app.domain.thread import Thread
 from app.store.database import Database
@@ -10,11 +14,26 @@ from app.store.recording import record_step
 from app.store.rows import run_from, thread_from
 from app.store.starting import start_run
 from app.store.statements import CLAIM
-from tests.support.store_world import AGENT, a_result, a_start, a_step, a_turn, an_answer
+from tests.support.store_world import (
+    AGENT,
+    StoreWorld,
+    a_result,
+    a_start,
+    a_step,
+    a_turn,
+    an_answer,
+    postgres_world,
+)
 from tests.support.wait_until import wait_until
 
 _UPDATES = """
 SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = $1
+"""
+
+_WHOLE_READS = """
+SELECT relname, seq_scan FROM pg_stat_user_tables
+ WHERE relname LIKE 'agent\\_%' AND seq_scan > 0
+   AND relname NOT IN ('agent_workers', 'agent_alembic_version')
 """
 
 
@@ -73,3 +92,52 @@ async def test_records_leave_the_indexes_of_thread_and_run_alone(database_url: s
     # The start and the claim are not HOT: they change what lists and queue are ordered by.
     assert threads[1] >= threads[0] - 2
     assert runs[1] >= runs[0] - 2
+
+
+async def test_no_statement_reads_a_whole_table(database_url: str) -> None:
+    """Also not by a plan that was made while the table was small, and kept."""
+    async with postgres_world(database_url, size=1) as world:
+        await _whole_life_of_runs(world)
+        analyse = await asyncpg.connect(database_url)
+        await analyse.execute("VACUUM ANALYZE")
+        await analyse.close()
+        await _whole_life_of_runs(world)
+    watch = await asyncpg.connect(database_url)
+
+    rows = await watch.fetch(_WHOLE_READS)
+
+    await watch.close()
+    assert [dict(row) for row in rows] == []
+
+
+async def _whole_life_of_runs(world: StoreWorld) -> None:
+    claimed = await world.drive(owner="ann")
+    fence, thread = claimed.fence, claimed.thread
+    await world.ask(claimed, "call_1", "call_2", gated=["call_1"])
+    await world.store.record(fence, a_result(fence, 0, 1, "call_2"))
+    await world.park(claimed, "call_1")
+    await world.store.decide(thread.id, "call_1", Decision.APPROVED, ANONYMOUS, None)
+    again = await world.claim(claimed.run.agent)
+    await world.store.open_turn(again.fence)
+    await world.store.history(thread.id)
+    await world.store.holds(again.fence)
+    await world.store.release(again.fence)
+    await world.claim(claimed.run.agent, worker="dead")
+    await world.store.take_over("dead")
+    await world.store.beats()
+    await world.store.oldest_queued()
+    await world.store.fail_unknown_agents(timedelta(0))
+    await world.store.stranded()
+    for read in (
+        world.reader.snapshot(thread.key, 50),
+        world.reader.delta(thread.id, 2, 50),
+        world.reader.changed(thread.id, 2, 50),
+        world.reader.page(thread.id, 3, 50),
+        world.reader.versions([thread.id]),
+        world.reader.pending_approvals(thread.id),
+        world.reader.run(claimed.run.id),
+        world.reader.sessions(thread.agent, "ann", everybody=False, before=None, limit=9),
+        world.reader.sessions(thread.agent, None, everybody=True, before=thread.id, limit=9),
+    ):
+        await read
+    await world.store.cancel(thread.id, None)
