@@ -17,7 +17,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from app.domain.errors import ChatError, Contended, StoreUnavailable
 from app.store.addresses import libpq_address
 from app.store.database import CONNECT_TIMEOUT_S, SESSION
-from app.store.faults import COLLISIONS, DRIVER_ERRORS, is_transient, translated
+from app.store.faults import COLLISIONS, DRIVER_ERRORS, is_transient, spoils_session, translated
 
 if TYPE_CHECKING:
     RawConnection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -84,5 +84,7 @@ def _refuse_a_dead_connection(
 
 
 def _note_a_failure(context: ExceptionContext) -> None:
-    if context.connection is not None and not context.is_disconnect:
+    if spoils_session(context.original_exception.__cause__ or context.original_exception):
+        context.is_disconnect = True  # a server that became a standby would stay one
+    elif context.connection is not None:
         context.connection.info[_FAILED] = True

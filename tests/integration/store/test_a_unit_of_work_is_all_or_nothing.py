@@ -328,6 +328,24 @@ async def test_sessions_go_on_after_a_restart(
     assert await _notes(transactions) == ["before", "after"]
 
 
+async def test_a_session_on_a_standby_is_replaced(transactions: Transactions) -> None:
+    """After a failover the old primary answers, and refuses every write."""
+
+    async def write() -> None:
+        async with transactions.begin() as unit:
+            await _add(unit.session, "one")
+
+    async with transactions.begin() as unit:
+        connection = await unit.session.connection()
+        await connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
+    with pytest.raises(StoreUnavailable):
+        await write()
+
+    await write()
+
+    assert await _notes(transactions) == ["one"]
+
+
 async def test_a_cut_in_the_middle_is_a_transient_fault(
     transactions: Transactions, database_url: str
 ) -> None:

@@ -53,6 +53,17 @@ async def test_a_server_that_was_killed_comes_back(
     assert recorded.was_new
 
 
+async def test_a_session_on_a_standby_is_replaced(database_url: str) -> None:
+    """After a failover the old primary answers, and refuses every write."""
+    write = "UPDATE agent_workers SET beat = 0"
+    async with Database(database_url, size=1) as database:
+        await database.fetch("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        with pytest.raises(StoreUnavailable):
+            await database.fetch(write)
+
+        await database.fetch(write)
+
+
 async def test_a_cut_in_the_middle_of_a_transaction_undoes_it(
     world: StoreWorld, rival: Rival
 ) -> None:
