@@ -53,8 +53,12 @@ class Signature:
         try:
             self._arguments = _arguments_model(function, parameters[1:], hints)
             self._result: TypeAdapter[Any] = TypeAdapter(hints.get("return", Any))
-        except (PydanticUserError, RecursionError) as error:
-            reason = str(error).splitlines()[0]
+        except RecursionError as error:
+            raise function.place.error(
+                f"{function.name}: a type refers to itself; use a model, or pydantic's JsonValue"
+            ) from error
+        except PydanticUserError as error:
+            reason = error.message.splitlines()[0]
             raise function.place.error(
                 f"{function.name}: {reason}; use plain types, dataclasses or pydantic models"
             ) from error

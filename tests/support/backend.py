@@ -98,7 +98,7 @@ class Backend:
         return self.problems
 
 
-def memory_backend(world: StoreWorld) -> Backend:
+def memory_backend(world: StoreWorld, *, open_threads_decide: bool = False) -> Backend:
     """Return a backend over the stores in memory."""
     database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
     return Backend(
@@ -106,4 +106,5 @@ def memory_backend(world: StoreWorld) -> Backend:
         world.reader,
         MemoryTransactions(database, world.store),
         MemoryThreadWriter(database, world.around.announce),
+        open_threads_decide=open_threads_decide,
     )

@@ -1,7 +1,6 @@
 """A call repeated under its dedupe key takes effect once and answers the same."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from pydantic import JsonValue
@@ -13,7 +12,7 @@ from app.domain.identity import ANONYMOUS, Identity
 from app.functions import dispatch
 from app.functions.memory import digest
 from tests.support.backend import Backend, memory_backend
-from tests.support.store_world import StoreWorld, memory_world
+from tests.support.store_world import StoreWorld
 from tests.support.wait_until import wait_until
 
 ANN, BOB = Identity("ann"), Identity("bob")
@@ -45,12 +44,6 @@ class Till:
     async def refresh(self, ctx: ActionContext) -> int:
         self.rung.append("refresh")
         return len(self.rung)
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[StoreWorld]:
-    async with memory_world() as made:
-        yield made
 
 
 @pytest.fixture

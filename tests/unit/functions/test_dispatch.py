@@ -22,7 +22,7 @@ from app.functions import dispatch
 from app.functions.registry import FunctionRegistry
 from tests.support.backend import Backend, memory_backend
 from tests.support.memory_transactions import MemoryTransactions, MemoryUnit
-from tests.support.store_world import StoreWorld, memory_world
+from tests.support.store_world import StoreWorld
 
 ANN = Identity("ann")
 LIVES: list[str] = []
@@ -32,12 +32,6 @@ LIVES: list[str] = []
 @pytest.fixture(autouse=True)
 def _forget() -> None:
     LIVES.clear()
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[StoreWorld]:
-    async with memory_world() as made:
-        yield made
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from app.authoring.contexts import MutationContext, QueryContext
 from app.authoring.functions import ServerFunction, mutation, query
 from app.domain.errors import AgentFault, DeclarationError, InvalidArgument
+from app.domain.storable import Json
 from app.functions.validation import Signature
 
 
@@ -196,6 +197,8 @@ def test_a_signature_that_cannot_be_called_names_its_line_and_the_fix() -> None:
     async def twins(ctx: QueryContext, a_b: int, aB: int) -> None: ...  # noqa: N803
     @query
     async def opaque(ctx: QueryContext, thing: Opaque) -> None: ...
+    @query
+    async def endless(ctx: QueryContext, tree: Json) -> None: ...
 
     wrong: list[tuple[ServerFunction[..., Any], str]] = [
         (no_context, "first parameter of a @query is `ctx: QueryContext`"),
@@ -203,6 +206,7 @@ def test_a_signature_that_cannot_be_called_names_its_line_and_the_fix() -> None:
         (unnamed, "give each parameter a name"),
         (twins, "the same in camelCase"),
         (opaque, "use plain types, dataclasses or pydantic models"),
+        (endless, "a type refers to itself"),
     ]
     for function, says in wrong:
         with pytest.raises(DeclarationError, match=says) as refused:
