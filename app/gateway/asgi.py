@@ -227,8 +227,8 @@ class Gateway:
             await asyncio.sleep(self.options.sweep_s)
             try:
                 self.sweep()
-            except Exception:
-                _log.exception("the sweep failed")
+            except Exception:  # noqa: BLE001 - one socket's trouble must not stop the clock
+                _log.warning("a sweep failed", exc_info=True)
 
     async def _reconcile_for_ever(self) -> None:
         while True:

@@ -115,8 +115,14 @@ class Feeds:
     def on_token(self, thread_id: str, payload: Mapping[str, Any]) -> None:
         """Take a token."""
         feed = self._by_thread.get(thread_id)
-        if feed is not None:
-            feed.hear(Piece.from_payload(payload))
+        if feed is None:
+            return
+        try:
+            piece = Piece.from_payload(payload)
+        except KeyError as error:
+            _log.warning("a token of thread %s lacks %s", thread_id, error)
+        else:
+            feed.hear(piece)
 
     def on_gap(self) -> None:
         """Read every text so far again: tokens may have been missed."""

@@ -7,6 +7,7 @@ to do with each other.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 _log = logging.getLogger(__name__)
@@ -29,9 +30,11 @@ class Tasks:
         task.add_done_callback(self._ended)
 
     async def ended(self, *, within_s: float) -> None:
-        """Wait until all have ended, but no longer than this."""
-        if self._running:
-            await asyncio.wait(tuple(self._running), timeout=within_s)
+        """Wait until none runs, new ones included, but no longer than this."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while self._running:
+                    await asyncio.wait(tuple(self._running))
 
     async def close(self) -> None:
         """Cancel what runs and wait for it."""

@@ -91,8 +91,15 @@ class TokenWatches:
             await self._source.unwatch(thread_id)
             watch.is_heard = False
         elif not watch.is_heard:
-            await self._source.watch(thread_id)
+            await self._watch(thread_id)
             watch.is_heard = watch.needs_text = True
         else:
             watch.needs_text = False
             self._on_shown(thread_id, await self._source.shown(thread_id))
+
+    async def _watch(self, thread_id: str) -> None:
+        try:
+            await self._source.watch(thread_id)
+        except BaseException:
+            await self._source.unwatch(thread_id)  # it may have begun; sources count
+            raise
