@@ -13,7 +13,7 @@ from app.fanout.redis_link import RedisLink, connect_link
 
 log = logging.getLogger(__name__)
 
-CONFIRM_S = 1.0
+CONFIRM_S = 3.0
 """A subscription that is not confirmed by then means a link that is no good."""
 
 

@@ -15,8 +15,8 @@ from app.domain.errors import ChatError
 ANSWER_S = 2.0
 """A command that is not answered by then never will be."""
 CONNECT_S = 1.0
-MAX_CONNECTIONS = 64
-"""A call holds a connection for one round trip: 64 carry hundreds of drives."""
+MAX_CONNECTIONS = 16
+"""A call holds a connection for one round trip, so a few carry hundreds of drives."""
 
 
 class RedisMayEvict(ChatError):
@@ -40,6 +40,8 @@ def connection_pool(url: str) -> BlockingConnectionPool:
         timeout=ANSWER_S,
         socket_connect_timeout=CONNECT_S,
         decode_responses=False,
+        lib_name=None,  # spares each connection two round trips
+        lib_version=None,
     )
 
 

