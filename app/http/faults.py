@@ -4,6 +4,7 @@ What is about us (``INTERNAL``) becomes one sentence without content; the log ha
 """
 
 import logging
+from collections.abc import Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -16,6 +17,10 @@ from app.protocol.errors import HTTP_STATUS
 log = logging.getLogger(__name__)
 
 _OURS = "something went wrong on our side"
+_HEADERS: Mapping[int, Mapping[str, str]] = {
+    401: {"www-authenticate": "Bearer"},
+    413: {"connection": "close"},  # else the server reads, and drops, the rest of the body
+}
 
 
 def fault_response(error: Exception, *, where: str) -> Response:
@@ -34,7 +39,7 @@ def fault_response(error: Exception, *, where: str) -> Response:
                 log.error("%s failed", where, exc_info=error)
             body, data = {"code": "INTERNAL", "message": _OURS}, None
     status = HTTP_STATUS[body["code"]]  # type: ignore[index]  # one of the codes, looked up above
-    headers = {"www-authenticate": "Bearer"} if status == 401 else {}
+    headers = _HEADERS.get(status, {})
     if data is not None:
         return reply({**body, "data": dict(data)}, status=status, headers=headers)
     return reply(body, status=status, headers=headers)
