@@ -85,6 +85,12 @@ class Settings(BaseSettings):
     worker_slots: int = Field(
         200, ge=1, le=10_000, description="Runs that one worker process drives at once."
     )
+    worker_metrics_port: int = Field(
+        0,
+        ge=0,
+        le=65535,
+        description="Port at which a worker serves `/metrics`, on HOST; 0: nowhere.",
+    )
     max_attempts: int = Field(
         5,
         ge=1,
