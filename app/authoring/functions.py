@@ -68,12 +68,24 @@ class ServerFunction(Generic[P, R]):
 Body = Callable[P, Coroutine[Any, Any, R]]
 
 
-class Decorator(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decorator:
     """What a decorator with options is, once it has them."""
+
+    kind: FunctionKind
+    internal: bool
+    name: str | None
+    idempotent: bool = False
 
     def __call__(self, body: Body[P, R], /) -> ServerFunction[P, R]:
         """Declare the function."""
-        ...
+        return ServerFunction(
+            body,
+            kind=self.kind,
+            name=self.name,
+            internal=self.internal,
+            idempotent=self.idempotent,
+        )
 
 
 @overload
@@ -92,7 +104,8 @@ def query(
         internal: only server code may call it.
         name: another name than the function's own.
     """
-    return _declare(body, kind=FunctionKind.QUERY, internal=internal, name=name)
+    declare = Decorator(kind=FunctionKind.QUERY, internal=internal, name=name)
+    return declare if body is None else declare(body)
 
 
 @overload
@@ -113,7 +126,8 @@ def mutation(
         internal: only server code may call it.
         name: another name than the function's own.
     """
-    return _declare(body, kind=FunctionKind.MUTATION, internal=internal, name=name)
+    declare = Decorator(kind=FunctionKind.MUTATION, internal=internal, name=name)
+    return declare if body is None else declare(body)
 
 
 @overload
@@ -141,24 +155,9 @@ def action(
         name: another name than the function's own.
         idempotent: running it twice is harmless, so a repeated call runs it again.
     """
-    return _declare(
-        body, kind=FunctionKind.ACTION, internal=internal, name=name, idempotent=idempotent
+    declare = Decorator(
+        kind=FunctionKind.ACTION, internal=internal, name=name, idempotent=idempotent
     )
-
-
-def _declare(
-    body: Body[P, R] | None,
-    *,
-    kind: FunctionKind,
-    internal: bool,
-    name: str | None,
-    idempotent: bool = False,
-) -> ServerFunction[P, R] | Decorator:
-    def declare(function: Body[P, R]) -> ServerFunction[P, R]:
-        return ServerFunction(
-            function, kind=kind, name=name, internal=internal, idempotent=idempotent
-        )
-
     return declare if body is None else declare(body)
 
 
