@@ -8,8 +8,9 @@ the agents folder is loaded and then reached by reference, ``module:name``.
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from app.authoring.place import Place
 
