@@ -57,8 +57,8 @@ def auth(token: str) -> Came:
     return came("auth", token=token)
 
 
-TOKEN = "t"
-HELLO = came("hello", protocol=1, token=TOKEN)
+GOOD = "t"
+HELLO = came("hello", protocol=1, token=GOOD)
 SUBSCRIBE = came("subscribe", id="s", query="agents:agentMessages", args={"key": "k"})
 CALL_FRAME = Call(id="c", fn="chat:startRun", args={})
 CALL = Came(CALL_FRAME)

@@ -1,0 +1,164 @@
+"""A real uvicorn with a real gateway in the test's own loop, over threads written by hand."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+
+from app.domain.errors import NotFound, Unauthenticated
+from app.domain.identity import ANONYMOUS, Identity
+from app.domain.storable import Json
+from app.gateway.asgi import Gateway, GatewayOptions
+from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
+from app.telemetry.metrics import Metrics
+from tests.support.fake_tokens import FakeTokens
+from tests.support.memory_threads import CountingReader, MemoryThreads
+from tests.support.wait_until import wait_until
+from tests.support.ws_client import WsClient
+
+
+class LoopClock:
+    """The loop's own clock; ``skew_s`` lets a test move it on."""
+
+    def __init__(self) -> None:
+        self.skew_s = 0.0
+
+    def boot_s(self) -> float:
+        """Return seconds."""
+        return asyncio.get_running_loop().time() + self.skew_s
+
+    def unix_ms(self) -> int:
+        """Return milliseconds."""
+        return int(self.boot_s() * 1000)
+
+
+class FakeFunctions:
+    """Functions that a test puts in by name; each gets its arguments and the caller."""
+
+    def __init__(self) -> None:
+        self.by_ref: dict[str, Any] = {}
+        self.dedupes: list[str | None] = []
+
+    async def call(
+        self, ref: str, args: Mapping[str, Json], *, caller: Identity, dedupe: str | None
+    ) -> Json:
+        """See ``Functions.call``."""
+        self.dedupes.append(dedupe)
+        if ref not in self.by_ref:
+            raise NotFound(f"no function {ref!r}")
+        value: Json = await self.by_ref[ref](args, caller)
+        return value
+
+
+class FakeTokensOfPeople:
+    """Bearer tokens: a person's name is the token; revoked ones are refused."""
+
+    def __init__(self) -> None:
+        self.revoked: set[str] = set()
+        self.failure: Exception | None = None
+        self.judged = 0
+
+    async def __call__(self, token: str | None) -> Identity:
+        """See ``Authenticate``."""
+        self.judged += 1
+        if self.failure is not None:
+            raise self.failure
+        if token is None:
+            return ANONYMOUS
+        if token in self.revoked:
+            raise Unauthenticated("the token was revoked")
+        return Identity(token, frozenset({"admin"} if token == "root" else ()))  # noqa: S105
+
+
+class GatewayServer:
+    """Everything that a test touches."""
+
+    def __init__(self, options: GatewayOptions) -> None:
+        self.threads = MemoryThreads()
+        self.reader = CountingReader(self.threads)
+        self.tokens = FakeTokens()
+        self.functions = FakeFunctions()
+        self.people = FakeTokensOfPeople()
+        self.clock = LoopClock()
+        self.metrics = Metrics()
+        self.gateway = Gateway(
+            reader=self.reader,
+            functions=self.functions,
+            authenticate=self.people,
+            token_source=self.tokens.connect,
+            clock=self.clock,
+            metrics=self.metrics,
+            options=options,
+        )
+        self.threads.on_hint = self.gateway.on_hint
+        self.app = Starlette(routes=[WebSocketRoute("/ws", self.gateway)])
+        self.url = ""
+        self.server: uvicorn.Server | None = None
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of a metric."""
+        return self.metrics.registry.get_sample_value(f"ropewalk_{name}", labels) or 0.0
+
+    def sweep_after(self, seconds: float) -> None:
+        """Let time have passed in silence, and sweep."""
+        self.clock.skew_s += seconds
+        self.gateway.sweep()
+
+    async def pass_time(self, seconds: float, *lively: WsClient) -> None:
+        """Let time pass, during which these clients show that they live."""
+        while seconds > 0:
+            step_s = min(seconds, 10.0)
+            seconds -= step_s
+            self.clock.skew_s += step_s
+            for client in lively:
+                await client.ping()
+            self.gateway.sweep()
+
+
+def listening_socket() -> socket.socket:
+    """Return a TCP socket on a free port.
+
+    The protocol number is named, or asyncio would leave Nagle's algorithm on.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(2048)
+    return listening
+
+
+@asynccontextmanager
+async def running_uvicorn(
+    app: object,
+    ws: type[asyncio.Protocol] | str = FramesProtocol,
+    **options: Any,  # noqa: ANN401
+) -> AsyncIterator[tuple[uvicorn.Server, str]]:
+    """Serve ``app`` and return the server and its ``ws://`` address."""
+    listening = listening_socket()
+    settings = {"lifespan": "off", "log_config": None, **UVICORN_OPTIONS, **options}
+    server = uvicorn.Server(uvicorn.Config(app, ws=ws, **settings))  # type: ignore[arg-type]  # any ASGI app
+    serving = asyncio.create_task(server._serve([listening]), name="uvicorn")
+    await wait_until(lambda: server.started, description="uvicorn serves")
+    try:
+        yield server, f"ws://127.0.0.1:{listening.getsockname()[1]}/ws"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def gateway_server(
+    options: GatewayOptions | None = None, ws: type[asyncio.Protocol] | str = FramesProtocol
+) -> AsyncIterator[GatewayServer]:
+    """Serve a gateway, and drain it at the end."""
+    made = GatewayServer(options or GatewayOptions())
+    await made.gateway.start()
+    try:
+        async with running_uvicorn(made.app, ws) as (made.server, made.url):
+            yield made
+    finally:
+        await made.gateway.drain()
