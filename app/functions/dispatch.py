@@ -13,7 +13,7 @@ import logging
 import random
 from collections.abc import Collection, Coroutine, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import FunctionKind
@@ -46,6 +46,10 @@ ANSWER_PATIENCE_S = 30.0
 """How long a repeated action waits for the first one's answer."""
 
 _POLL_S = 0.25
+
+T = TypeVar("T")
+Mutated: TypeAlias = tuple[Json, TransactionalCalls | None]
+"""What a mutation answered, and what it still owes: nothing, if it is a repeated call."""
 
 
 class Functions:
@@ -116,7 +120,10 @@ class Functions:
                 return await _deliberate(found, _in_time(self._query(found, arguments, caller)))
             case FunctionKind.MUTATION:
                 mutating = self._mutate(found, arguments, caller, call)
-                return await _deliberate(found, _in_time(mutating))
+                value, agents = await _deliberate(found, _in_time(mutating))
+                if agents is not None:
+                    await agents.after_commit()
+                return value
             case FunctionKind.ACTION if call is None or found.function.idempotent:
                 return await _deliberate(found, self._act(found, arguments, caller, call))
             case FunctionKind.ACTION:
@@ -128,7 +135,7 @@ class Functions:
 
     async def _mutate(
         self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
-    ) -> Json:
+    ) -> Mutated:
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._mutate_once(found, arguments, caller, call)
@@ -141,20 +148,19 @@ class Functions:
 
     async def _mutate_once(
         self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
-    ) -> Json:
+    ) -> Mutated:
         scope = self._scope(caller, call)
         async with self._transactions.begin() as unit:
             if call is not None:
                 earlier = await unit.remember(call.key, call.arguments)
                 if earlier is not None:
-                    return call.outcome_of(earlier)
+                    return call.outcome_of(earlier), None
             agents = TransactionalCalls(scope, unit)
             context = MutationContext(caller, unit.session, Producers(self._slugs, agents))
             value = await _body(found, context, arguments)
             if call is not None:
                 await unit.answer(call.key, answered(value))
-        await agents.after_commit()
-        return value
+        return value, agents
 
     async def _act(
         self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
@@ -214,7 +220,7 @@ class Functions:
         return CallScope(self._runs, caller, call.key.dedupe if call else None)
 
 
-async def _in_time(work: Coroutine[Any, Any, Json]) -> Json:
+async def _in_time(work: Coroutine[Any, Any, T]) -> T:
     limit = asyncio.timeout(TRANSACTION_LIMIT_S)
     try:
         async with limit:
@@ -223,11 +229,11 @@ async def _in_time(work: Coroutine[Any, Any, Json]) -> Json:
         if not limit.expired():
             raise
         raise TransientFault(
-            f"took longer than {TRANSACTION_LIMIT_S:g} s and was undone; an @action may take longer"
+            f"took longer than {TRANSACTION_LIMIT_S:g} s and was given up; an @action may take more"
         ) from None
 
 
-async def _deliberate(found: Registered, work: Coroutine[Any, Any, Json]) -> Json:
+async def _deliberate(found: Registered, work: Coroutine[Any, Any, T]) -> T:
     """Return what ``work`` does; what nobody meant for the caller becomes one plain sentence.
 
     It stands outside of transactions, which have to see the database's own errors.

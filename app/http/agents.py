@@ -110,14 +110,19 @@ class AgentRoutes:
 
     async def list_sessions(self, request: Request, caller: Identity) -> Response:
         """Return the caller's sessions with an agent, newest activity first."""
+        slug = request.path_params["slug"]
         limit = whole_number(request, "limit", least=1, most=PAGE_MAX) or SESSIONS
+        before = request.query_params.get("before")
+        if before is not None and not before.isprintable():
+            raise InvalidArgument("before: take the `next` of the page before")
+        agent = self._services.agents.get(slug)
+        if agent is None:
+            raise NotFound(f"no agent {slug!r}")
         threads = await self._services.reader.sessions(
-            request.path_params["slug"],
-            caller.user_id,
-            everybody=caller.is_admin,
-            before=request.query_params.get("before"),
-            limit=limit,
+            slug, caller.user_id, everybody=caller.is_admin, before=before, limit=limit
         )
+        if not (threads or _sees(agent, caller)):
+            raise NotFound(f"no agent {slug!r}")
         sessions = [{"sessionId": each.key, **thread_summary(each)} for each in threads]
         following = threads[-1].id if len(threads) == limit else None
         return reply({"sessions": sessions, "next": following})

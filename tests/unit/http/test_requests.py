@@ -146,6 +146,29 @@ async def test_what_broke_is_logged_and_not_told(
     assert "swordfish" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/agents/%00",
+        "/agents/%00/sessions",
+        "/agents/support/sessions/%00",
+        "/agents/support/sessions?before=%00",
+        "/agents/support/sessions/k?limit=0",
+        "/agents/support/sessions/k?before=x",
+        "/agents/nobody-home/sessions",
+        "/runs/%00",
+        "/functions/%00",
+        "/agents/%ff%fe/sessions",
+    ],
+)
+async def test_no_address_breaks_the_server(backend: Backend, path: str) -> None:
+    async with backend.client("ann") as client:
+        answer = await client.get(path)
+
+    assert answer.status_code in {400, 404, 405}
+    assert set(answer.json()) <= {"code", "message", "data"}
+
+
 @pytest.mark.parametrize(("method", "path"), [("GET", "/nowhere"), ("DELETE", "/agents")])
 async def test_an_address_that_there_is_not_answers_like_the_others(
     backend: Backend, method: str, path: str
