@@ -6,7 +6,7 @@ start a run on it.  If the transaction is rolled back, nothing has started.
 
 from collections.abc import Mapping
 
-from app.domain.errors import Conflict, Forbidden
+from app.domain.errors import Conflict, Forbidden, InvalidArgument
 from app.domain.message import user_key
 from app.domain.ports import StartedRun, StartRun
 from app.domain.storable import encode
@@ -18,7 +18,7 @@ SELECT id, owner, live_run, seq, version FROM agent_threads WHERE key = $1 FOR N
 _MAKE = """
 INSERT INTO agent_threads (id, key, agent, owner, status)
 VALUES ($1, $2, $3, $4, 'queued')
-    ON CONFLICT (key) DO NOTHING
+    ON CONFLICT DO NOTHING
 RETURNING id, owner, live_run, seq, version
 """
 _WRITE = """
@@ -53,6 +53,7 @@ async def start_run(executor: Executor, start: StartRun) -> StartedRun:
     Raises:
         Forbidden: the thread belongs to somebody else.
         Conflict: the thread has an unfinished run.
+        InvalidArgument: the thread's id is another thread's.
     """
     thread = await _locked_thread(executor, start)
     if thread["owner"] not in {None, start.owner} and not start.as_admin:
@@ -65,14 +66,14 @@ async def start_run(executor: Executor, start: StartRun) -> StartedRun:
 
 
 async def _locked_thread(executor: Executor, start: StartRun) -> Row:
-    while True:
+    made = (start.thread_id, start.thread_key, start.agent, start.owner)
+    for _ in range(3):
         found = await executor.fetch(_LOCK, start.thread_key)
-        if not found:
-            made = (start.thread_id, start.thread_key, start.agent, start.owner)
-            found = await executor.fetch(_MAKE, *made)
+        found = found or await executor.fetch(_MAKE, *made)
         if found:
             return found[0]
         # Somebody made it between the two: lock theirs.
+    raise InvalidArgument(f"the id {start.thread_id!r} belongs to a thread with another key")
 
 
 async def _conflict(executor: Executor, start: StartRun, live_run: str) -> Conflict:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, InvalidArgument
 from app.domain.ports import StartedRun
 from app.domain.run import Ending
 from tests.support.store_world import StoreWorld, a_start
@@ -42,10 +42,18 @@ async def test_twenty_starts_on_a_free_thread(world: StoreWorld) -> None:
     assert [row.seq for row in await world.store.history(claimed.thread.id)] == [1, 2]
 
 
-async def test_the_same_start_sent_twice_starts_one_run(world: StoreWorld) -> None:
-    start = a_start()
+async def test_the_same_start_sent_at_once_starts_one_run(world: StoreWorld) -> None:
+    for _ in range(20):
+        start = a_start()
 
-    first, second = await asyncio.gather(world.store.start(start), world.store.start(start))
+        answers = await asyncio.gather(*(world.store.start(start) for _ in range(4)))
 
-    assert first == second
-    assert len(await world.store.history(first.thread_id)) == 1
+        assert answers == [answers[0]] * 4
+        assert len(await world.store.history(start.thread_id)) == 1
+
+
+async def test_an_id_is_of_one_thread(world: StoreWorld) -> None:
+    started = await world.start()
+
+    with pytest.raises(InvalidArgument, match="another key"):
+        await world.start(thread_id=started.thread_id, thread_key="another")
