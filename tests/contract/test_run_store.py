@@ -122,6 +122,7 @@ async def test_a_claim_without_room_or_agents_takes_nothing(world: StoreWorld) -
     assert await world.store.claim("w", [], 5) == []
 
 
+@pytest.mark.req("IMP-31")
 async def test_a_released_run_is_queued_under_a_new_epoch(world: StoreWorld) -> None:
     claimed = await world.drive()
 
@@ -143,7 +144,7 @@ async def test_a_run_that_is_given_back_keeps_its_place_in_the_queue(world: Stor
     assert (await world.claim(first.run.agent)).run.id == first.run.id
 
 
-@pytest.mark.req("DUR-07")
+@pytest.mark.req("DUR-07", "IMP-31")
 async def test_a_dead_workers_runs_are_queued_again_and_it_is_forgotten(world: StoreWorld) -> None:
     await world.register("w", ["a"])
     dead = [await world.drive() for _ in range(2)]

@@ -161,7 +161,7 @@ async def test_a_completed_run_frees_its_thread(world: StoreWorld) -> None:
     assert (await world.start(thread_key=claimed.thread.key)).thread_id == claimed.thread.id
 
 
-@pytest.mark.req("RUN-14", "DUR-13")
+@pytest.mark.req("RUN-14")
 async def test_a_failed_run_leaves_its_error_and_nothing_open(world: StoreWorld) -> None:
     claimed = await world.drive()
     await world.ask(claimed, "call_1", "call_2", gated=["call_2"])
@@ -249,7 +249,7 @@ async def test_an_entry_that_postgres_refuses_does_not_hold_up_the_end(world: St
     assert [row.seq for row in await world.store.history(claimed.thread.id)] == [1, 2]
 
 
-@pytest.mark.req("RUN-03", "SUB-09")
+@pytest.mark.req("RUN-03")
 @pytest.mark.parametrize("how", ["cancel", "fail"])
 async def test_text_that_was_seen_is_kept(world: StoreWorld, how: str) -> None:
     claimed = await world.drive()

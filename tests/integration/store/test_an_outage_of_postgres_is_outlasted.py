@@ -110,7 +110,6 @@ async def test_a_frozen_transaction_lets_go_of_the_thread(
             await holder
 
 
-@pytest.mark.req("IMP-31")
 @pytest.mark.parametrize(
     "parts",
     [
