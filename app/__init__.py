@@ -12,17 +12,29 @@ if TYPE_CHECKING:
     from app.authoring.contexts import ActionContext, MutationContext, QueryContext
     from app.authoring.function_tool import function_tool
     from app.authoring.functions import action, mutation, query
+    from app.authoring.refusals import (
+        Conflict,
+        Forbidden,
+        InvalidArgument,
+        NotFound,
+        Unauthenticated,
+    )
     from app.authoring.tool_context import InstructionsContext, ToolContext, ToolError
     from app.authoring.tools import tool
 
 __all__ = [
     "ActionContext",
     "Agent",
+    "Conflict",
+    "Forbidden",
     "InstructionsContext",
+    "InvalidArgument",
     "MutationContext",
+    "NotFound",
     "QueryContext",
     "ToolContext",
     "ToolError",
+    "Unauthenticated",
     "action",
     "function_tool",
     "mutation",
@@ -35,6 +47,7 @@ _HOMES = {
     "contexts": ("ActionContext", "MutationContext", "QueryContext"),
     "function_tool": ("function_tool",),
     "functions": ("action", "mutation", "query"),
+    "refusals": ("Conflict", "Forbidden", "InvalidArgument", "NotFound", "Unauthenticated"),
     "tool_context": ("InstructionsContext", "ToolContext", "ToolError"),
     "tools": ("tool",),
 }
