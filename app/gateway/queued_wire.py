@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from app.gateway.wire import HARD_LIMIT, MAX_FRAME, SOFT_LIMIT, Listener, payload_of
+from app.gateway.wire import HARD_LIMIT, SOFT_LIMIT, Listener, payload_of
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -89,9 +89,6 @@ class QueuedWire:
             listener.heard()
             text = event.get("text")
             data: bytes = text.encode() if text is not None else event["bytes"]
-            if len(data) > MAX_FRAME:
-                self.close(1009, "frame too large")
-                return
             listener.message(data, is_text=text is not None)
 
     async def _write(self, listener: Listener, send: Send) -> None:
