@@ -20,6 +20,8 @@ DEAD_AFTER_S = 2.0
 """Longer than ``lease.LIMIT_S``: a dead worker's lease has run out before its runs are taken."""
 READ_EVERY_S = 0.25
 REST_EVERY_S = 1.0
+CHECK_EVERY_S = 10.0
+"""The tripwire looks at every busy thread, and has never anything to find."""
 RING_AFTER = timedelta(seconds=1)
 UNKNOWN_AGENT_AFTER = timedelta(seconds=60)
 
@@ -61,13 +63,16 @@ class Sweeper:
 
     async def run(self) -> None:
         """Sweep until cancelled."""
-        rest_due = self._clock.boot_s()
+        rest_due = check_due = self._clock.boot_s()
         while True:
             try:
                 await self._bury()
                 if self._clock.boot_s() >= rest_due:
                     rest_due = self._clock.boot_s() + REST_EVERY_S
                     await self._rest()
+                if self._clock.boot_s() >= check_due:
+                    check_due = self._clock.boot_s() + CHECK_EVERY_S
+                    await self._check()
             except StoreUnavailable as error:
                 log.warning("sweep failed, all counts start anew: %s", error)
                 self._watch.forget()
@@ -86,5 +91,7 @@ class Sweeper:
         if waited is not None and waited >= RING_AFTER:
             log.info("a run has been queued for %.1f s", waited.total_seconds())
         await self._store.fail_unknown_agents(UNKNOWN_AGENT_AFTER)
+
+    async def _check(self) -> None:
         for sentence in await self._store.stranded():
             log.error("stranded: %s", sentence)

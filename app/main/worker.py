@@ -18,7 +18,7 @@ from typing import Any
 import uvloop
 
 from app.authoring.tool_context import Dispatch
-from app.domain.errors import ChatError
+from app.domain.errors import ChatError, StoreUnavailable
 from app.domain.identity import Identity
 from app.domain.ports import Clock
 from app.domain.storable import Json
@@ -33,16 +33,20 @@ from app.functions.dispatch import Functions
 from app.loop.program import LoopPorts, agent_program
 from app.main.background import background
 from app.main.load_agents import Declarations, load
+from app.main.metrics_port import metrics_port
 from app.main.wiring import Core, core, functions_over
 from app.models.resolve import Models, default_model
 from app.queue.worker import DoorbellWorker
 from app.settings import Settings
 from app.store.beat import Beat
+from app.store.calls import forget_old_calls
+from app.store.database import Database
 from app.telemetry.logs import set_up_logs
 from app.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+RETENTION_EVERY_S = 60.0
 CONNECTIONS = 16
 """To Postgres: a drive holds one only while a statement runs."""
 
@@ -66,39 +70,56 @@ async def _serve(settings: Settings, declared: Declarations) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, told_to_stop.set)
     async with core(settings, connections=CONNECTIONS) as stores:
-        lease = Lease(stores.clock)
-        tokens = RedisTokenSink(stores.redis, stores.keys, lambda: lease.is_fresh)
-        ports = DrivePorts(
-            store=stores.store,
-            journal=stores.journal,
-            tokens=tokens,
-            lease=lease,
-            ids=stores.ids,
-            programs=_programs(settings, declared, stores),
-            ending_for=plain_ending,
-            on_step=_step_observer(stores.metrics),
-        )
-        worker_id = new_worker_id()
-        pool = DrivePool(worker_id, ports, stores.clock, slots=settings.worker_slots)
-        bell = DoorbellWorker(
-            settings.redis_url, stores.keys, claim=pool.ring, has_room=lambda: pool.has_room
-        )
-        pool.on_room = bell.room_made
-        aborts = AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort)
-        sweeper = Sweeper(stores.store, stores.clock, pool.ring)
-        beat = _beat(settings, worker_id, list(declared.agents), pool, stores.clock)
-        async with background(
-            drives=pool.run(),
-            bell=bell.serve(),
-            sweeper=sweeper.run(),
-            tokens=tokens.run(),
-            aborts=aborts.run(),
-        ):
-            beat.start()
-            log.info("worker %s serves %s", worker_id, ", ".join(declared.agents) or "no agent")
-            await told_to_stop.wait()
-            await pool.hand_over(settings.drain)
-        await beat.deregister()
+        with metrics_port(stores.metrics, settings.host, settings.worker_metrics_port):
+            await _work(settings, declared, stores, told_to_stop)
+
+
+async def _work(
+    settings: Settings, declared: Declarations, stores: Core, told_to_stop: asyncio.Event
+) -> None:
+    worker_id = new_worker_id()
+    lease = Lease(stores.clock)
+    tokens = RedisTokenSink(stores.redis, stores.keys, lambda: lease.is_fresh)
+    ports = DrivePorts(
+        store=stores.store,
+        journal=stores.journal,
+        tokens=tokens,
+        lease=lease,
+        ids=stores.ids,
+        programs=_programs(settings, declared, stores),
+        ending_for=plain_ending,
+        on_step=_step_observer(stores.metrics),
+    )
+    pool = DrivePool(worker_id, ports, stores.clock, slots=settings.worker_slots)
+    stores.metrics.drives.set_function(lambda: pool.size)
+    bell = DoorbellWorker(
+        settings.redis_url, stores.keys, claim=pool.ring, has_room=lambda: pool.has_room
+    )
+    pool.on_room = bell.room_made
+    beat = _beat(settings, worker_id, list(declared.agents), pool, stores.clock)
+    async with background(
+        drives=pool.run(),
+        bell=bell.serve(),
+        sweeper=Sweeper(stores.store, stores.clock, pool.ring).run(),
+        tokens=tokens.run(),
+        aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
+        retention=_forget_old_calls(stores.database),
+    ):
+        beat.start()
+        log.info("worker %s serves %s", worker_id, ", ".join(declared.agents) or "no agent")
+        await told_to_stop.wait()
+        await pool.hand_over(settings.drain)
+    await beat.deregister()
+
+
+async def _forget_old_calls(database: Database) -> None:
+    """Delete remembered calls that nobody repeats any more, one bite at a time."""
+    while True:
+        await asyncio.sleep(RETENTION_EVERY_S)
+        try:
+            await forget_old_calls(database)
+        except StoreUnavailable as error:
+            log.warning("old calls are kept for now: %s", error)
 
 
 def new_worker_id() -> str:

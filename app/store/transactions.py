@@ -10,12 +10,13 @@ from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from asyncpg.exceptions import ReadOnlySQLTransactionError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.domain.errors import AgentFault, InvalidArgument
+from app.domain.errors import AgentFault, InvalidArgument, StoreUnavailable
 from app.domain.ports import Announce, Doorbell, StartedRun, StartRun
 from app.store import calls
 from app.store.executors import SessionExecutor
@@ -141,9 +142,22 @@ class PostgresTransactions(Generic[Earlier]):
     @asynccontextmanager
     async def read_only(self) -> AsyncIterator[AsyncSession]:
         """Open a session that sees one moment and cannot write; costs nothing until used."""
-        with _translating():
+        with _refusing_writes(), _translating():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
                 yield session
+
+
+@contextmanager
+def _refusing_writes() -> Iterator[None]:
+    """Name the author's mistake: here the transaction is read-only because it is a query's."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        cause = error.__cause__
+        driver = cause.driver_exception if isinstance(cause, DBAPIError) else None
+        if isinstance(driver, ReadOnlySQLTransactionError):
+            raise AgentFault("a query cannot write: declare it as a mutation") from error
+        raise
 
 
 def _refuse_a_broken_promise(unit: PostgresUnit[Earlier]) -> None:

@@ -63,6 +63,7 @@ def set_up_logs(form: str, level: str, *, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    logging.getLogger("arq.worker").setLevel("WARNING")  # two lines for each ring otherwise
     for name in _ALSO_OURS:
         other = logging.getLogger(name)
         other.handlers.clear()

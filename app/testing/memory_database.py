@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.message import Message
 from app.domain.ports import ThreadSnapshot
-from app.domain.run import LIVE, Fence, Run, RunEvent, RunStatus, Waits, advance
+from app.domain.run import LIVE, Fence, Released, Run, RunEvent, RunStatus, Waits, advance
 from app.domain.thread import Thread, shown_status
 
 
@@ -56,7 +56,7 @@ class MemoryDatabase:
         change = advance(run.status, event)
         moved: Run = replace(run, status=change.status, **changes)  # type: ignore[arg-type]  # field names
         self.runs[run.id] = moved
-        if change.status is RunStatus.QUEUED and run.status is not RunStatus.QUEUED:
+        if change.status is RunStatus.QUEUED is not run.status and not isinstance(event, Released):
             self.queued_at[run.id] = self.now()
         thread = self.threads[run.thread_id]
         return self.put(

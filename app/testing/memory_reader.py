@@ -72,14 +72,17 @@ class MemoryThreadReader:
     ) -> list[Thread]:
         """See ``ThreadReader.sessions``."""
         await self._db.turn()
-        newest = sorted(self._db.threads.values(), key=lambda thread: thread.id, reverse=True)
-        return [
+        newest = {run.thread_id: place for place, run in enumerate(self._db.runs.values())}
+        threads = self._db.threads.values()
+        listed = [
             thread
-            for thread in newest
+            for thread in sorted(threads, key=lambda t: (newest.get(t.id, -1), t.id), reverse=True)
             if thread.agent == agent
             and (everybody or (owner is not None and thread.owner == owner))
-            and (before is None or thread.id < before)
-        ][:limit]
+        ]
+        ids = [thread.id for thread in listed]
+        start = ids.index(before) + 1 if before in ids else 0
+        return listed[start : start + limit]
 
     async def timeline(self) -> str:
         """See ``ThreadReader.timeline``."""

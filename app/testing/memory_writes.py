@@ -1,6 +1,7 @@
 """What a record and an end do to the rows: the part of the store that is the same for both."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -81,7 +82,8 @@ def settle(db: MemoryDatabase, run: Run, ending: Ending, salvage: Salvage, ids: 
     thread = db.threads[run.thread_id]
     fence = Fence(thread.id, run.id, thread.epoch)
     for entry in salvage.entries:
-        record_step(db, fence, entry)
+        with suppress(RecordRefused):  # one that is refused does not hold up the end
+            record_step(db, fence, entry)
     unrecorded = [
         piece for piece in salvage.shown if assistant_key(piece.run_id, piece.turn) not in db.keys
     ]

@@ -24,14 +24,15 @@ SHOTS = ROOT / ".screenshots"
 """Written by the tests, looked at by people, committed by nobody."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dev() -> Iterator[DevProcess]:
     with dev_process(agents=ROOT / "agents", workers=2, env={"DEMO_DELAY_MS": "30"}) as process:
         yield process.start()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
+    """A browser for one module: Playwright's loop must be gone before asynchronous tests run."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield started

@@ -16,6 +16,8 @@ import app.store.tables
 from app.store.addresses import sync_engine
 from app.store.migrate import alembic_config, is_current, upgrade
 
+pytestmark = pytest.mark.req("IMP-25")
+
 _TABLES = {name for name in SQLModel.metadata.tables if name.startswith("agent_")}
 
 

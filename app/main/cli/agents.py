@@ -82,7 +82,7 @@ def _reply(server: Server, slug: str, session: str, run: str) -> str:
         view = server.get(f"/agents/{slug}/sessions/{session}")
         if view["status"] in _FINAL:
             break
-        if view.get("approvals") and not is_told:
+        if view.get("pendingApprovals") and not is_told:
             typer.echo("(waits for a person to approve a tool call)", err=True)
             is_told = True
         time.sleep(_POLL_S)

@@ -370,3 +370,9 @@ async def test_a_cut_in_the_middle_is_a_transient_fault(
         return await _notes(transactions) == []
 
     await wait_until(works, description="a session works again")
+
+
+async def test_a_query_that_writes_is_told_to_be_a_mutation(transactions: Transactions) -> None:
+    with pytest.raises(AgentFault, match="declare it as a mutation"):
+        async with transactions.read_only() as session:
+            await _add(session, "two")
