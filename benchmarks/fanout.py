@@ -4,7 +4,8 @@
 
 Server and client are a process each, on a core each where there are two; loopback only.
 Time is from the publish sent to the last socket's frame read; throughput has 8 publishes
-in flight, which Ropewalk may put into fewer frames.  Trust the ratios, which are of one run on one machine.
+in flight, which Ropewalk may put into fewer frames.  Trust the ratios, which are of one
+run on one machine.
 """
 
 import argparse

@@ -29,6 +29,7 @@ from app.gateway.session_events import (
     Greet,
     HangUp,
     Judge,
+    PeerLeft,
     Pong,
     Probe,
     Refused,
@@ -39,7 +40,7 @@ from app.gateway.session_events import (
     Unwatch,
     Watch,
 )
-from app.gateway.session_state import NEVER, Limits
+from app.gateway.session_state import Limits
 from app.gateway.subscription import Subscription
 from app.gateway.tasks import Tasks
 from app.gateway.wire import MAX_FRAME, Wire
@@ -124,8 +125,8 @@ class Connection:
         self._host.begin_drain()
 
     def closed(self) -> None:
-        """Let go of everything."""
-        self._due_at = NEVER
+        """Let go of everything.  A verdict or an answer that comes later finds nobody."""
+        self._take(PeerLeft())
         for subscription in self._subscriptions.values():
             self._host.feeds.leave(subscription)
         self._subscriptions.clear()

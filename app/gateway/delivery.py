@@ -39,7 +39,8 @@ class Delivery:
                 self._metrics.deltas.inc(len(group.members))
                 self._send(group, frame)
         self.pass_on_value(changes)
-        self._observe_lag(changes)
+        if changes.version > since:
+            self._observe_lag(changes)
 
     def pass_on_value(self, reading: Reading) -> None:
         """Send the members of value queries the value, if it is another one."""
@@ -58,7 +59,7 @@ class Delivery:
         is_list = isinstance(subscription.query, MessagesQuery)
         self._roster.admit(subscription, reading.cursor, None if is_list else reading.value)
         self._speech.welcome(subscription)
-        self._metrics.snapshots.inc()
+        self._metrics.answers.inc()
         subscription.viewer.outbox.answered(subscription)
 
     def answer_empty(self, subscription: Subscription, timeline: str) -> None:
@@ -69,7 +70,7 @@ class Delivery:
             self._set_back(subscription)
             return
         self._roster.turn_away(subscription)
-        self._metrics.snapshots.inc()
+        self._metrics.answers.inc()
         subscription.viewer.outbox.answered(subscription)
 
     def _send(self, group: Group, frame: bytes) -> None:

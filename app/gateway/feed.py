@@ -14,18 +14,16 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Protocol
 
-from app.domain.ports import Clock, ShownText, ThreadReader, ThreadSnapshot
+from app.domain.ports import ShownText, ThreadSnapshot
 from app.gateway.delivery import Delivery
+from app.gateway.feed_host import FeedHost
 from app.gateway.live_text import Piece
-from app.gateway.metrics import GatewayMetrics
 from app.gateway.queries import MessagesQuery
 from app.gateway.reading import Reading
 from app.gateway.roster import Roster
 from app.gateway.speech import Speech
 from app.gateway.subscription import Stage, Subscription
-from app.gateway.tasks import Tasks
 from app.gateway.thread_facts import ThreadFacts
 from app.protocol.calls import PAGE_LIMIT
 
@@ -45,37 +43,6 @@ class Turn(Enum):
     """The thread by its key, with its newest messages."""
     CHANGES = auto()
     """What changed since the feed, or somebody who joins with a cursor, last looked."""
-
-
-class FeedHost(Protocol):
-    """What a feed needs of the gateway around it."""
-
-    reader: ThreadReader
-    tasks: Tasks
-    clock: Clock
-    metrics: GatewayMetrics
-    reads: asyncio.Semaphore
-    timeline: str
-
-    def found(self, feed: "Feed", thread_id: str) -> int:
-        """Note whose hints are the feed's; return the newest version that was heard of it."""
-        ...
-
-    def lost(self, feed: "Feed", thread_id: str) -> None:
-        """Note that the feed seeks its thread again."""
-        ...
-
-    def emptied(self, feed: "Feed", thread_id: str | None) -> None:
-        """Note that nobody watches any more."""
-        ...
-
-    def want_tokens(self, thread_id: str, *, wanted: bool) -> None:
-        """Hear the thread's tokens, or hear them no more."""
-        ...
-
-    def refill(self, thread_id: str) -> None:
-        """Have the text so far read again."""
-        ...
 
 
 class Feed:
@@ -116,7 +83,6 @@ class Feed:
         if cursor is not None and cursor.timeline != self._host.timeline:
             subscription.cursor = None
         self._roster.join(subscription)
-        self._sync_tokens()
         self._wake()
 
     def join_again(self, subscription: Subscription) -> None:
@@ -175,7 +141,7 @@ class Feed:
     def hear(self, piece: Piece) -> None:
         """Take a token."""
         facts = self._facts
-        if facts is None or not self._roster.wants_tokens:
+        if facts is None:
             return
         if piece.version > facts.version:
             self.want(piece.version)
@@ -301,7 +267,7 @@ class Feed:
             self._host.lost(self, facts.id)
         self._facts = ThreadFacts(page.snapshot)
         self._wanted = max(page.version, self._host.found(self, thread_id))
-        waited = tuple(self._roster.outside)
+        waited = (*self._roster.outside, *self._roster.members())
         for subscription in waited:
             subscription.cursor = None
             self._roster.join(subscription)

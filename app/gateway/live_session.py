@@ -19,6 +19,7 @@ from app.gateway.session_events import (
     Greet,
     HangUp,
     Judge,
+    PeerLeft,
     Pong,
     Probe,
     Refused,
@@ -62,6 +63,8 @@ def advance_live(session: Session, live: Live, event: Event, now: float, limits:
             return _verdict(session, live, event, now, limits)
         case Ticked(heard_at):
             return _tick(session, live, heard_at, now, limits)
+        case PeerLeft():
+            return over(session)
         case ServerLeft():
             return _stay(session, replace(live, is_leaving=True))
         case _ as never:

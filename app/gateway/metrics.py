@@ -18,6 +18,8 @@ class GatewayMetrics:
             ("type",),
             registry=shared.registry,
         )
+        self.answers = frames.labels("answer")
+        """What a ``subscribe`` is answered with: a snapshot, or a delta."""
         self.snapshots = frames.labels("snapshot")
         self.deltas = frames.labels("delta")
         self.tokens = frames.labels("token")

@@ -32,7 +32,7 @@ class Roster:
 
     @property
     def wants_tokens(self) -> bool:
-        """Whether anybody who may see the thread wants its tokens."""
+        """Whether anybody who was let in wants the tokens."""
         return self._streaming > 0
 
     @property
@@ -53,7 +53,6 @@ class Roster:
         """Add it, or have one that is here answered again."""
         if subscription not in self._all:
             self._all.add(subscription)
-            self._streaming += subscription.streams
         self._take_out(subscription)
         self._stand(subscription, Stage.JOINING)
         self.joining[subscription] = None
@@ -104,7 +103,7 @@ class Roster:
                 del self.groups[key]
 
     def _stand(self, subscription: Subscription, stage: Stage) -> None:
-        counted = {Stage.JOINING, Stage.MEMBER, Stage.BEHIND}
+        counted = {Stage.MEMBER, Stage.BEHIND}
         if subscription.streams:
             self._streaming += (stage in counted) - (subscription.stage in counted)
         subscription.stage = stage

@@ -32,6 +32,7 @@ from app.gateway.session_events import (
     Greet,
     HangUp,
     Judge,
+    PeerLeft,
     Refused,
     Ticked,
     Undecided,
@@ -63,6 +64,8 @@ def advance(session: Session, event: Event, now: float, limits: Limits) -> Step:
     An event that comes too late for its phase changes nothing: verdicts and ends of
     calls race with closing.
     """
+    if isinstance(event, PeerLeft):
+        return over(session)
     match session.phase:
         case Over():
             return session, ()

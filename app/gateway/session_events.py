@@ -69,7 +69,14 @@ class ServerLeft:
     """The server drains: nothing new is begun."""
 
 
-Event: TypeAlias = Came | Garbled | Accepted | Refused | Undecided | CallEnded | Ticked | ServerLeft
+@dataclass(frozen=True, slots=True)
+class PeerLeft:
+    """The socket is closed."""
+
+
+Event: TypeAlias = (
+    Came | Garbled | Accepted | Refused | Undecided | CallEnded | Ticked | ServerLeft | PeerLeft
+)
 
 
 @dataclass(frozen=True, slots=True)

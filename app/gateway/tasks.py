@@ -18,13 +18,17 @@ class Tasks:
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     def __len__(self) -> int:
         """Return how many run."""
         return len(self._running)
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Run ``work`` until it ends or ``close`` is called."""
+        """Run ``work`` until it ends or ``close`` is called; after that, not at all."""
+        if self._is_closed:
+            work.close()
+            return
         task = asyncio.create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._ended)
@@ -38,6 +42,7 @@ class Tasks:
 
     async def close(self) -> None:
         """Cancel what runs and wait for it."""
+        self._is_closed = True
         running = tuple(self._running)
         for task in running:
             task.cancel()

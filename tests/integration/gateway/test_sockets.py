@@ -391,3 +391,36 @@ async def test_a_fragmented_message_is_one_message(served: GatewayServer) -> Non
 
         await wait_until(lambda: client.loose, description="the snapshot")
         assert client.loose[0]["value"]["key"] == "t"
+
+
+async def test_a_socket_that_goes_while_its_token_is_judged_leaves_nothing(
+    served: GatewayServer,
+) -> None:
+    release = asyncio.Event()
+    judge = served.gateway.authenticate
+
+    async def slowly(token: str | None) -> Identity:
+        await release.wait()
+        return await judge(token)
+
+    served.gateway.authenticate = slowly
+    client = WsClient(served.url, "ann")
+    await client.open()
+    await client.send(type="hello", protocol=1, token=client.token)
+    await client.send(type="subscribe", id="s", query="agents:agentThread", args={"key": "t"})
+    await client.cut()
+    await wait_until(lambda: served.metric("sockets") == 0, description="the socket is gone")
+
+    release.set()
+    await wait_until(lambda: served.people.judged == 1, description="the verdict")
+
+    assert served.metric("feeds") == 0
+
+
+async def test_a_server_that_leaves_takes_no_new_socket(served: GatewayServer) -> None:
+    await served.gateway.drain()
+
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(served.url)
+
+    assert refused.value.response.status_code == 503

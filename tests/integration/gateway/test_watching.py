@@ -258,7 +258,9 @@ async def test_the_lag_from_commit_to_socket_is_measured(served: GatewayServer) 
         served.threads.say("t", "two")
         await until_rows(view, 2)
 
-        assert served.metric("wire_lag_seconds_count") == 1
+        again = await client.watch("t", id_="again")
+        assert again.texts == view.texts
+        assert served.metric("wire_lag_seconds_count") == 1, "an answer is no change"
         assert served.metric("frames_total", type="delta") == 1
         assert served.metric("feeds") == 1
 

@@ -321,6 +321,24 @@ async def test_a_thread_that_is_deleted_looks_missing(world: FeedWorld) -> None:
     assert thread.view.value is None
 
 
+async def test_a_key_that_is_another_thread_now_begins_anew(world: FeedWorld) -> None:
+    world.threads.start("t", "one")
+    world.threads.say("t", "two")
+    watcher = world.watch("t")
+    await world.settle()
+    world.threads.forget("t")
+    world.threads.hints_are_lost = True
+    world.threads.start("t", "another one")
+
+    await world.feeds.reconcile()
+    await world.settle()
+    world.threads.hints_are_lost = False
+    world.threads.say("t", "another two")
+    await world.settle()
+
+    assert watcher.view.texts == ["another one", "another two"]
+
+
 # ---------------------------------------------------------------- strangers
 
 
