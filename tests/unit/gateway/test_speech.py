@@ -237,7 +237,6 @@ async def test_stream_false_hears_no_tokens_and_watches_none(world: FeedWorld) -
     assert world.tokens.watched == set()
 
 
-@pytest.mark.req("SUB-08")
 async def test_with_and_without_tokens_the_messages_are_the_same(world: FeedWorld) -> None:
     speaker = Speaker(world)
     loud = await listening(world)
