@@ -70,6 +70,8 @@ class Writes:
     turn: int | None = None
     run_usage: Usage | None = None
     thread_usage: Usage | None = None
+    consumed: tuple[str, ...] = ()
+    """Ids of the signals whose messages these are: they wait no longer."""
 
 
 NO_WRITES = Writes()
@@ -114,6 +116,7 @@ class Record:
                 turn=writes["turn"],
                 run_usage=writes["run_usage"] and Usage(**writes["run_usage"]),
                 thread_usage=writes["thread_usage"] and Usage(**writes["thread_usage"]),
+                consumed=tuple(writes["consumed"]),
             ),
         )
 

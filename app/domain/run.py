@@ -12,6 +12,7 @@ parked or parking run may be waiting for.  ``advance`` is the only place that
 says by how much; the stores carry it out under the thread's lock.
 """
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -167,19 +168,33 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """What a parked run waits for: all of these, by id."""
+    """What a parked run waits for: one fact of every group.
 
-    approvals: tuple[str, ...] = ()
-    """Tool call ids."""
+    A fact is a step of the waiting run that somebody else stores: ``approval:CALL``,
+    ``child:CALL``, ``timer:NAME``, ``event:NAME#N``.  So "is the condition met?" is one
+    question to the steps, whatever the fact, and replaying finds the answer where it finds
+    all others.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def for_all(cls, names: Iterable[str]) -> "Waits":
+        """Wait for every one of these facts."""
+        return cls(tuple((name,) for name in names))
 
     @property
     def awaits_input(self) -> bool:
         """Whether a person is asked: the thread shows ``awaiting_input``."""
-        return bool(self.approvals)
+        return any(name.startswith("approval:") for group in self.groups for name in group)
 
-    def to_json(self) -> dict[str, Json]:
+    def is_met(self, facts: Container[str]) -> bool:
+        """Whether one fact of every group is there."""
+        return all(any(name in facts for name in group) for group in self.groups)
+
+    def to_json(self) -> list[Json]:
         """Return the form that is stored in the run's row."""
-        return {"approvals": list(self.approvals)}
+        return [list(group) for group in self.groups]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +204,15 @@ class Fence:
     thread_id: str
     run_id: str
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParentStep:
+    """Which step of which run a child run answers; its end is that run's fact ``fact``."""
+
+    thread_id: str
+    run_id: str
+    fact: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,5 +276,10 @@ class Run:
     worker: str | None = None
     attempts: int = 0
     """How often the run was claimed."""
+    crashes: int = 0
+    """Takeovers from dead workers since the last finished step."""
+    agent_version: str | None = None
+    """The version of the agent that the run is pinned to."""
+    parent: ParentStep | None = None
     created_at: datetime | None = None
     finished_at: datetime | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from app.domain.errors import ChatError, FenceLost, RunEnded, RunInterrupt, RunParked
-from app.domain.ports import ClaimedRun, Ids, Journal, RunStore, TokenSink
+from app.domain.ports import ClaimedRun, Ids, Journal, RunStore, Serves, TokenSink
 from app.domain.run import Ending
 from app.engine.durable_run import DurableRun, Program, ignore_step
 from app.engine.lease import Lease
@@ -27,6 +27,7 @@ class DrivePorts:
     ids: Ids
     programs: Mapping[str, Program]
     """By agent slug."""
+    serves: Serves
     ending_for: Callable[[Exception], Ending]
     """Says in words a person can act on why a program failed."""
     on_step: Callable[[str, float], None] = ignore_step

@@ -119,10 +119,9 @@ class DrivePool:
         self._suspects = unknown - self._suspects
 
     async def _claim(self, room: int) -> None:
-        agents = list(self._ports.programs)
         self._claiming = True
         try:
-            claimed = await self._ports.store.claim(self.worker_id, agents, room)
+            claimed = await self._ports.store.claim(self.worker_id, self._ports.serves, room)
         except StoreUnavailable as error:
             log.warning("nothing claimed: %s", error)  # the next tick tries again
             return

@@ -99,7 +99,7 @@ class Toolset:
     async def _decided(self, calls: Sequence[PlannedCall]) -> None:
         """Return when each of these calls was decided; park as long as one was not."""
         while undecided := [call.id for call in calls if self.decision(call) is None]:
-            await self.run.park(Waits(approvals=tuple(undecided)))
+            await self.run.park(Waits.for_all(map(approval_step, undecided)))
 
     def decision(self, call: PlannedCall) -> Json:
         """Return the recorded decision on a call, or ``None``."""

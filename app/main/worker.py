@@ -20,7 +20,7 @@ import uvloop
 from app.authoring.tool_context import Dispatch
 from app.domain.errors import ChatError, StoreUnavailable
 from app.domain.identity import Identity
-from app.domain.ports import Clock
+from app.domain.ports import Clock, Serves
 from app.domain.storable import Json
 from app.engine.drive import DrivePorts, plain_ending
 from app.engine.durable_run import Program
@@ -87,6 +87,7 @@ async def _work(
         lease=lease,
         ids=stores.ids,
         programs=_programs(settings, declared, stores),
+        serves=Serves.of(*declared.agents),
         ending_for=plain_ending,
         on_step=_step_observer(stores.metrics),
     )

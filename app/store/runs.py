@@ -17,6 +17,7 @@ from app.domain.ports import (
     Journal,
     OpenTurn,
     Recorded,
+    Serves,
     StartedRun,
     StartRun,
     Verdict,
@@ -66,10 +67,12 @@ class PostgresRunStore:
         except RecordRefused as error:
             raise InvalidArgument(f"the run cannot be stored: {error.message}") from error
 
-    async def claim(self, worker: str, agents: Sequence[str], limit: int) -> list[ClaimedRun]:
+    async def claim(
+        self, worker: str, serves: Serves, limit: int, *, last_try: bool = False
+    ) -> list[ClaimedRun]:
         """See ``RunStore.claim``."""
         owed = Owed()
-        claimed = await queueing.claim(self._db, worker, agents, limit, owed)
+        claimed = await queueing.claim(self._db, worker, list(serves.agents), limit, owed)
         await owed.pay(self._listeners)
         return claimed
 

@@ -30,9 +30,9 @@ UNION ALL
 SELECT format('run %s is parked though what it waits for is there', r.id)
   FROM agent_runs r
  WHERE r.status IN ('awaiting_input', 'waiting')
-   AND NOT EXISTS (SELECT FROM agent_approvals a
-                    WHERE a.thread = r.thread AND a.status = 'pending'
-                      AND coalesce(r.waits -> 'approvals', '[]') ? a.tool_call_id)
+   AND NOT EXISTS (SELECT FROM jsonb_array_elements(r.waits) g
+                    WHERE NOT EXISTS (SELECT FROM agent_steps s
+                                       WHERE s.run = r.id AND g ? s.name))
  LIMIT 20
 """
 

@@ -42,9 +42,9 @@ RETURNING {columns(APPROVAL, "a")}
 """
 _STILL_WAITS = """
 SELECT r.status,
-       EXISTS (SELECT FROM agent_approvals a
-                WHERE a.thread = r.thread AND a.status = 'pending'
-                  AND coalesce(r.waits -> 'approvals', '[]') ? a.tool_call_id) AS still_waits
+       EXISTS (SELECT FROM jsonb_array_elements(r.waits) g
+                WHERE NOT EXISTS (SELECT FROM agent_steps s
+                                   WHERE s.run = r.id AND g ? s.name)) AS still_waits
   FROM agent_runs r
  WHERE r.id = $1
 """

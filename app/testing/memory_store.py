@@ -18,6 +18,7 @@ from app.domain.ports import (
     OpenTurn,
     Recorded,
     Salvage,
+    Serves,
     StartedRun,
     StartRun,
     Verdict,
@@ -105,7 +106,9 @@ class MemoryRunStore:
         await self._doorbell.ring(start.run_id)
         return StartedRun(start.run_id, thread.id, thread.key, thread.version)
 
-    async def claim(self, worker: str, agents: Sequence[str], limit: int) -> list[ClaimedRun]:
+    async def claim(
+        self, worker: str, serves: Serves, limit: int, *, last_try: bool = False
+    ) -> list[ClaimedRun]:
         """See ``RunStore.claim``."""
         await self._db.turn()
         queued = sorted(
@@ -113,7 +116,7 @@ class MemoryRunStore:
             key=lambda run: self._db.queued_at[run.id],
         )
         claimed = []
-        for run in [run for run in queued if run.agent in agents][:limit]:
+        for run in [run for run in queued if run.agent in serves.agents][:limit]:
             thread = self._db.move(run, Claimed(), worker=worker, attempts=run.attempts + 1)
             self._announce(thread.id, thread.version)
             claimed.append(ClaimedRun(self._db.runs[run.id], thread))
@@ -251,9 +254,7 @@ class MemoryRunStore:
             decided_at=self._db.now(),
         )
         self._db.approvals[(thread_id, tool_call_id)] = decided
-        awaited = self._db.waits.get(run.id, Waits()).approvals
-        undecided = {approval.tool_call_id for approval in self._db.pending(thread_id)}
-        met = run.status in PARKED and not undecided.intersection(awaited)
+        met = run.status in PARKED and self._db.waits[run.id].is_met(self._db.steps[run.id])
         thread = self._db.move(run, FactStored(met))
         self._db.approvals[(thread_id, tool_call_id)] = replace(decided, version=thread.version)
         self._announce(thread.id, thread.version)
@@ -304,11 +305,11 @@ class MemoryRunStore:
             for thread in self._db.threads.values()
             if thread.live_run is not None and self._db.runs[thread.live_run].status in FINAL
         ]
-        for run in self._db.runs.values():
-            undecided = {approval.tool_call_id for approval in self._db.pending(run.thread_id)}
-            awaited = self._db.waits.get(run.id, Waits()).approvals
-            if run.status in PARKED and not undecided.intersection(awaited):
-                sentences.append(f"run {run.id} is parked though what it waits for is there")
+        sentences += [
+            f"run {run.id} is parked though what it waits for is there"
+            for run in self._db.runs.values()
+            if run.status in PARKED and self._db.waits[run.id].is_met(self._db.steps[run.id])
+        ]
         return sentences
 
     def _new_thread(self, start: StartRun) -> Thread:

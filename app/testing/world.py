@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from app.domain.message import text_part
-from app.domain.ports import StartedRun, StartRun
+from app.domain.ports import Serves, StartedRun, StartRun
 from app.domain.run import Fence, RunStatus
 from app.domain.storable import encode
 from app.engine.drive import DrivePorts, plain_ending
@@ -119,6 +119,7 @@ class MemoryWorld:
             lease=lease,
             ids=self.ids,
             programs=self.programs,
+            serves=Serves.of(*self.programs),
             ending_for=plain_ending,
         )
         name = f"worker-{len(self.workers) + 1}"

@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from app.domain.approval import approval_step
 from app.domain.errors import Conflict, Forbidden, RecordRefused
 from app.domain.message import (
     MessageStatus,
     Role,
     result_key,
 )
-from app.domain.ports import Verdict
+from app.domain.ports import Serves, Verdict
 from app.domain.record import FilledMessage, Record, Writes
 from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
 from app.domain.thread import ThreadStatus
@@ -95,8 +96,8 @@ async def test_a_claim_takes_the_oldest_runs_of_its_agents(world: StoreWorld) ->
     started = [await world.start(agent="a") for _ in range(3)]
     await world.start(agent="b")
 
-    first = await world.store.claim("w", ["a", "c"], 2)
-    rest = await world.store.claim("w", ["a", "c"], 5)
+    first = await world.store.claim("w", Serves.of("a", "c"), 2)
+    rest = await world.store.claim("w", Serves.of("a", "c"), 5)
 
     claimed = [one.run.id for one in first + rest]
     assert claimed == [one.run_id for one in started]
@@ -112,14 +113,14 @@ async def test_a_claim_gives_the_run_to_the_worker_under_a_new_epoch(world: Stor
     assert claimed.thread.status is ThreadStatus.RUNNING
     assert claimed.thread.version == started.version + 1
     assert world.around.announced[-1] == (started.thread_id, claimed.thread.version)
-    assert await world.store.claim("w", [claimed.run.agent], 1) == []
+    assert await world.store.claim("w", Serves.of(claimed.run.agent), 1) == []
 
 
 async def test_a_claim_without_room_or_agents_takes_nothing(world: StoreWorld) -> None:
     await world.start()
 
-    assert await world.store.claim("w", ["support"], 0) == []
-    assert await world.store.claim("w", [], 5) == []
+    assert await world.store.claim("w", Serves.of("support"), 0) == []
+    assert await world.store.claim("w", Serves.of(), 5) == []
 
 
 @pytest.mark.req("IMP-31")
@@ -260,7 +261,9 @@ async def test_a_writer_with_another_epoch_changes_nothing(world: StoreWorld, by
     before = await world.snapshot(claimed.thread.id)
 
     assert await world.store.record(stale, an_answer(stale, 0)) is None
-    assert await world.store.park(stale, 0, Waits(("call_1",))) is Verdict.LOST
+    assert (
+        await world.store.park(stale, 0, Waits.for_all([approval_step("call_1")])) is Verdict.LOST
+    )
     assert await world.store.finish(stale, Ending.completed("final"), None) is Verdict.LOST
     assert not await world.store.release(stale)
     assert not await world.store.holds(stale)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.domain.approval import ApprovalStatus, Decision
+from app.domain.approval import ApprovalStatus, Decision, approval_step
 from app.domain.errors import Conflict
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
-from app.domain.ports import Verdict
+from app.domain.ports import Serves, Verdict
 from app.domain.run import Ending, Fence, RunError, RunStatus, Waits
 from app.domain.storable import decode
 from app.domain.thread import ThreadStatus
@@ -23,7 +23,7 @@ async def test_a_parked_run_is_held_by_no_worker(world: StoreWorld) -> None:
     claimed = await world.drive()
     await world.ask(claimed, "call_1", gated=["call_1"])
 
-    verdict = await world.store.park(claimed.fence, 0, Waits(("call_1",)))
+    verdict = await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
 
     snapshot = await world.snapshot(claimed.thread.id)
     run = await world.run(claimed.run.id)
@@ -42,7 +42,10 @@ async def test_a_park_whose_answer_was_lost_can_be_repeated(world: StoreWorld) -
     await world.park(claimed, "call_1")
     version = (await world.thread(claimed.thread.id)).version
 
-    assert await world.store.park(claimed.fence, 0, Waits(("call_1",))) is Verdict.DONE
+    assert (
+        await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
+        is Verdict.DONE
+    )
     assert (await world.thread(claimed.thread.id)).version == version
 
 
@@ -54,7 +57,7 @@ async def test_nobody_parks_or_completes_past_a_decision_he_has_not_seen(
     await world.ask(claimed, "call_1", gated=["call_1"])
     await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
 
-    parked = await world.store.park(claimed.fence, 0, Waits(("call_1",)))
+    parked = await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
     finished = await world.store.finish(claimed.fence, Ending.completed("final"), 0)
     open_turn = await world.store.open_turn(claimed.fence)
 
@@ -204,7 +207,7 @@ async def test_a_cancel_ends_the_run_wherever_it_is(world: StoreWorld, status: s
     assert world.around.announced[-1] == (thread.id, thread.version)
     fence = Fence(thread.id, run.id, before.epoch)
     assert world.around.aborted == ([("worker-1", fence)] if status == "running" else [])
-    assert await world.store.claim("w", ["a"], 1) == []
+    assert await world.store.claim("w", Serves.of("a"), 1) == []
     assert await world.store.cancel(thread.id, None) is None
 
 
@@ -333,7 +336,7 @@ async def test_nothing_is_stranded_at_any_moment_of_a_run(world: StoreWorld) -> 
 
 async def test_a_run_that_parks_for_nothing_is_found(world: StoreWorld) -> None:
     claimed = await world.drive()
-    await world.store.park(claimed.fence, 0, Waits(("never_asked",)))
+    await world.store.park(claimed.fence, 0, Waits.for_all([]))
 
     (sentence,) = await world.store.stranded()
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from app.domain.approval import approval_step
 from app.domain.ids import uuid7
 from app.domain.message import (
     MessageStatus,
@@ -19,6 +20,7 @@ from app.domain.message import (
 from app.domain.ports import (
     ClaimedRun,
     RunStore,
+    Serves,
     ShownText,
     StartedRun,
     StartRun,
@@ -93,7 +95,7 @@ class StoreWorld:
 
     async def claim(self, agent: str = AGENT, worker: str = WORKER) -> ClaimedRun:
         """Claim the oldest queued run."""
-        (claimed,) = await self.store.claim(worker, [agent], 1)
+        (claimed,) = await self.store.claim(worker, Serves.of(agent), 1)
         return claimed
 
     async def drive(self, **changes: object) -> ClaimedRun:
@@ -126,7 +128,7 @@ class StoreWorld:
     async def park(self, claimed: ClaimedRun, *gated: str) -> None:
         """Park a run that waits for these approvals."""
         wakes = (await self.thread(claimed.thread.id)).wakes
-        await self.store.park(claimed.fence, wakes, Waits(approvals=gated))
+        await self.store.park(claimed.fence, wakes, Waits.for_all(map(approval_step, gated)))
 
 
 @asynccontextmanager

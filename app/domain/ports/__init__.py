@@ -9,14 +9,16 @@ from app.domain.ports.journal import Journal, JournalFenceLost, OpenedJournal, S
 from app.domain.ports.nudges import Aborts, Announce, Clock, Doorbell, Ids
 from app.domain.ports.runs import (
     ClaimedRun,
+    OnBusy,
     OpenTurn,
     Recorded,
     RunStore,
+    Serves,
     StartedRun,
     StartRun,
     Verdict,
 )
-from app.domain.ports.threads import ThreadReader, ThreadSnapshot
+from app.domain.ports.threads import ThreadReader, ThreadSnapshot, WaitingSend
 from app.domain.ports.tokens import ShownText, TokenSink, TokenSource, TokenStream
 
 __all__ = [
@@ -28,11 +30,13 @@ __all__ = [
     "Ids",
     "Journal",
     "JournalFenceLost",
+    "OnBusy",
     "OpenTurn",
     "OpenedJournal",
     "Recorded",
     "RunStore",
     "Salvage",
+    "Serves",
     "ShownText",
     "StartRun",
     "StartedRun",
@@ -42,4 +46,5 @@ __all__ = [
     "TokenSource",
     "TokenStream",
     "Verdict",
+    "WaitingSend",
 ]

@@ -11,19 +11,30 @@ Laws that every ``RunStore`` keeps:
 * a run that becomes ``queued`` rings the doorbell after the commit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from enum import Enum
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum
 from typing import Protocol
 
 from app.domain.approval import Approval, Decision
+from app.domain.facts import NewTimer
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.record import Record
-from app.domain.run import Ending, Fence, Run, Waits
+from app.domain.run import Ending, Fence, ParentStep, Run, Waits
+from app.domain.signal import NewSignal, Signal, Signalled
 from app.domain.storable import Json
 from app.domain.thread import Thread
+
+
+class OnBusy(StrEnum):
+    """What a start does on a thread that has an unfinished run."""
+
+    REJECT = "reject"
+    REPLACE = "replace"
+    QUEUE = "queue"
+    STEER = "steer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,11 @@ class StartRun:
             an owner answers only to a start with the same one (or ``as_admin``).
         parts: JSON of the user's message parts; ``author`` is who wrote it.
         dedupe: the client's key for this send; it comes back on the message.
+        on_busy: what to do when the thread is busy.
+        initial_state: JSON that a new thread's state begins with.
+        agent_version: what the run is pinned to.
+        timeout: the run fails as ``TIMED_OUT`` this long after its start, wherever it is.
+        parent: the step that waits for this run's end.
     """
 
     run_id: str
@@ -49,16 +65,27 @@ class StartRun:
     dedupe: str | None = None
     policy: Mapping[str, Json] = field(default_factory=dict)
     as_admin: bool = False
+    on_busy: OnBusy = OnBusy.REJECT
+    initial_state: str | None = None
+    agent_version: str | None = None
+    timeout: timedelta | None = None
+    parent: ParentStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StartedRun:
-    """A run that exists once the surrounding transaction has committed."""
+    """A run that exists once the surrounding transaction has committed.
+
+    A steered send starts none: ``run_id`` is the live run that will read it, and ``steered``
+    says so.  ``position`` is the place (from 1) of a run that waits for others of its thread.
+    """
 
     run_id: str
     thread_id: str
     thread_key: str
     version: int
+    steered: bool = False
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +112,8 @@ class OpenTurn:
     version: int
     steps: Mapping[str, str]
     """JSON text by step name."""
+    signals: Sequence[Signal] = ()
+    """Signals to read before the next model request (modes inject and steer), oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +135,21 @@ class Verdict(Enum):
     """The thread has another live run or epoch: end this drive quietly."""
 
 
+@dataclass(frozen=True, slots=True)
+class Serves:
+    """What a worker can drive: agents by slug, each with the version that its code has.
+
+    A run that is pinned to a version is taken by workers that have it; any other by all.
+    """
+
+    agents: Mapping[str, str | None]
+
+    @classmethod
+    def of(cls, *agents: str) -> "Serves":
+        """Return what serves these agents, whose code has no version."""
+        return cls(dict.fromkeys(agents))
+
+
 class RunStore(Protocol):
     """The write side of runs and their threads."""
 
@@ -118,8 +162,18 @@ class RunStore(Protocol):
         """
         ...
 
-    async def claim(self, worker: str, agents: Sequence[str], limit: int) -> list[ClaimedRun]:
-        """Take up to ``limit`` of the oldest queued runs of these agents."""
+    async def claim(
+        self, worker: str, serves: Serves, limit: int, *, last_try: bool = False
+    ) -> list[ClaimedRun]:
+        """Take up to ``limit`` of the oldest queued runs that this worker serves.
+
+        Runs at their last try (one more crash fails them) are taken only with ``last_try``,
+        and then no others: such a run is driven by a worker that holds nothing else.
+        """
+        ...
+
+    async def last_try_waits(self, serves: Serves) -> timedelta | None:
+        """Return for how long the oldest queued run at its last try has waited."""
         ...
 
     async def open_turn(self, fence: Fence) -> OpenTurn | None:
@@ -152,8 +206,40 @@ class RunStore(Protocol):
         """
         ...
 
-    async def park(self, fence: Fence, seen: int, waits: Waits) -> Verdict:
-        """Park the run if nothing was stored for the thread since ``seen``."""
+    async def park(
+        self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
+    ) -> Verdict:
+        """Park the run if nothing was stored for the thread since ``seen``.
+
+        Sets the timers that the run does not have yet.  A condition that is met already
+        answers ``MOVED``.
+        """
+        ...
+
+    async def spawn(self, fence: Fence, start: StartRun) -> StartedRun | None:
+        """Start a child run, once however often it is asked for; ``None``: the fence is lost.
+
+        Locks the parent's thread, then the child's.  The child's end stores the fact
+        ``start.parent.fact`` in the parent's run.
+        """
+        ...
+
+    async def read_state(self, thread_id: str) -> str | None:
+        """Return the JSON of the thread's synced state; ``None`` when it has none."""
+        ...
+
+    async def write_state(self, fence: Fence, state: str) -> bool:
+        """Replace the thread's state; ``False`` when the fence is lost."""
+        ...
+
+    async def update_state(
+        self, fence: Fence, receipt: str, turn: int | None, change: Callable[[str | None], str]
+    ) -> bool:
+        """Apply ``change`` to the thread's state at most once per ``receipt`` (a step's name).
+
+        ``change`` is called under the thread's lock with the JSON of the state and returns
+        the new one; it must not wait.  ``False`` when the fence is lost.
+        """
         ...
 
     async def finish(self, fence: Fence, ending: Ending, seen: int | None) -> Verdict:
@@ -169,11 +255,49 @@ class RunStore(Protocol):
         ...
 
     async def cancel(self, thread_id: str, run_id: str | None) -> Run | None:
-        """End the live run as cancelled; ``None`` when there is none or it is another.
+        """End a run as cancelled: the live one, or with ``run_id`` that one if it is unfinished.
 
-        Takes what the journal still holds (``Journal.close``) into the same transaction,
-        drops the journal and tells the worker to abort after the commit.
+        ``None`` when there is no such run.  Takes what the journal still holds
+        (``Journal.close``) into the same transaction, cancels the run's unfinished children,
+        drops the journals and tells the workers to abort after the commit.
         """
+        ...
+
+    async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
+        """Let the thread's newest run, which failed, go on from its last finished step.
+
+        Interrupted results of its open turn are open again, approvals that its failure closed
+        wait again.  ``None``: no such run.
+
+        Raises:
+            Conflict: it did not fail, is not the newest, or the thread is busy.
+        """
+        ...
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """Store a signal; on an idle thread start a run that reads it.  ``None``: no thread.
+
+        Storing the same id again changes nothing.
+        """
+        ...
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """Store an event (JSON) for an unfinished run and wake it if it waits for it."""
+        ...
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """Start a run when it is due, once, whoever restarts; the thread may not exist yet."""
+        ...
+
+    async def fire_due(self, limit: int) -> int:
+        """Fire up to ``limit`` due timers, each in one transaction with what it wakes or starts.
+
+        Returns how many.  Several processes may ask at once: each timer fires once.
+        """
+        ...
+
+    async def fail_overdue(self) -> int:
+        """Settle as failed (``TIMED_OUT``) each unfinished run that is past its time; how many."""
         ...
 
     async def decide(
@@ -203,7 +327,11 @@ class RunStore(Protocol):
         ...
 
     async def take_over(self, worker: str) -> int:
-        """Forget a dead worker and re-queue its runs, each under a new epoch; how many."""
+        """Forget a dead worker and re-queue its runs, each under a new epoch; how many.
+
+        Each counts one crash; a run that has used up its tries is settled as failed
+        (``POISON``) instead.
+        """
         ...
 
     async def oldest_queued(self) -> timedelta | None:

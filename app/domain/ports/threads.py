@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from app.domain.approval import Approval
@@ -11,9 +12,25 @@ from app.domain.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingSend:
+    """A send that waits: a run held back until the thread is free, or an unread signal.
+
+    ``id`` is the run's or the signal's; ``is_run`` says which.
+    """
+
+    id: str
+    is_run: bool
+    text: str
+    created_at: datetime
+    author: str | None = None
+    dedupe: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadSnapshot:
     """A thread and messages of it, as of one version (``thread.version``).
 
+    ``waiting`` are sends that nobody has read yet, in the order in which they will be.
     ``live_status`` is the status of the live run, ``stopped`` how the newest run ended.
     ``complete`` is false when more rows changed than were asked for.
     """
@@ -21,6 +38,7 @@ class ThreadSnapshot:
     thread: Thread
     messages: Sequence[Message]
     approvals: Sequence[Approval]
+    waiting: Sequence[WaitingSend] = ()
     live_status: RunStatus | None = None
     stopped: str | None = None
     complete: bool = True
@@ -69,6 +87,10 @@ class ThreadReader(Protocol):
         ``everybody`` (admins) ignores ``owner``; otherwise only the owner's own ones are listed.
         ``before`` is the id of the last thread of the page before.
         """
+        ...
+
+    async def state(self, thread_id: str) -> str | None:
+        """Return the JSON of the thread's synced state; ``None`` when it has none."""
         ...
 
     async def timeline(self) -> str:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from app.domain.approval import approval_step
 from app.domain.ports import Verdict
 from app.domain.run import Ending, Waits
 from tests.integration.store.rival import Rival
@@ -37,7 +38,7 @@ async def test_every_other_write_loses_as_well(world: StoreWorld, rival: Rival) 
     fence, store = claimed.fence, world.store
 
     async with asyncio.TaskGroup() as group, rival.holding(fence.thread_id) as connection:
-        park = group.create_task(store.park(fence, 0, Waits(("call_1",))))
+        park = group.create_task(store.park(fence, 0, Waits.for_all([approval_step("call_1")])))
         finish = group.create_task(store.finish(fence, Ending.completed("final"), None))
         release = group.create_task(store.release(fence))
         raised = group.create_task(store.raise_epoch(fence, 7))

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from app.domain.approval import Decision
+from app.domain.approval import Decision, approval_step
 from app.domain.errors import ChatError
 from app.domain.identity import Identity
-from app.domain.ports import ClaimedRun, JournalFenceLost, StartedRun
+from app.domain.ports import ClaimedRun, JournalFenceLost, Serves, StartedRun
 from app.domain.record import Record
 from app.domain.run import Ending, Fence, Waits
 from tests.support.store_world import (
@@ -66,7 +66,7 @@ class Story:
                 self.turn = -1
                 return lambda world: world.store.start(start)
             case "claim":
-                return lambda world: world.store.claim(self.agent, [self.agent], 1)
+                return lambda world: world.store.claim(self.agent, Serves.of(self.agent), 1)
             case "step" | "turn" | "result" | "answer" | "again" | "journal":
                 return self._record(name, number)
             case "show":
@@ -104,7 +104,7 @@ class Story:
         fence, call = self.fence, f"call_{self.fence.run_id[:13]}_{self.turn}_{number % 3}"
         thread, ann = fence.thread_id, Identity("ann")
         moves: dict[str, Tell] = {
-            "park": lambda w: w.store.park(fence, number % 2, Waits((call,))),
+            "park": lambda w: w.store.park(fence, number % 2, Waits.for_all([approval_step(call)])),
             "decide": lambda w: w.store.decide(thread, call, Decision.APPROVED, ann, None),
             "deny": lambda w: w.store.decide(thread, call, Decision.DENIED, ann, "no"),
             "complete": lambda w: w.store.finish(fence, Ending.completed("final"), number),

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from app.domain.approval import Approval, ApprovalStatus, Decision
+from app.domain.approval import Approval, ApprovalStatus, Decision, approval_step
 from app.domain.errors import Conflict
 from app.domain.identity import Identity
-from app.domain.ports import ClaimedRun, Verdict
+from app.domain.ports import ClaimedRun, Serves, Verdict
 from app.domain.run import Ending, RunStatus, Waits
 from tests.integration.store.rival import Rival
 from tests.support.store_world import StoreWorld
@@ -33,7 +33,7 @@ async def test_a_decision_and_a_park_in_either_order(
         return await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
 
     async def park() -> Verdict:
-        return await world.store.park(claimed.fence, 0, Waits(("call_1",)))
+        return await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
 
     async with asyncio.TaskGroup() as group, rival.holding(claimed.thread.id):
         first = group.create_task(decide() if decide_first else park())
@@ -54,7 +54,7 @@ async def test_decisions_race_with_parks(world: StoreWorld) -> None:
     async def one_round() -> None:
         claimed = await _asking(world)
         parked, _ = await asyncio.gather(
-            world.store.park(claimed.fence, 0, Waits(("call_1",))),
+            world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")])),
             world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
         )
         status = (await world.run(claimed.run.id)).status
@@ -126,6 +126,6 @@ async def test_a_cancel_and_a_decision_exclude_each_other(world: StoreWorld) -> 
         else:
             assert isinstance(decided, Approval)
         assert (await world.run(claimed.run.id)).status is RunStatus.CANCELLED
-        assert await world.store.claim("w", [claimed.run.agent], 1) == []
+        assert await world.store.claim("w", Serves.of(claimed.run.agent), 1) == []
 
     await asyncio.gather(*(one_round() for _ in range(ROUNDS)))

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from app.domain.ports import ClaimedRun
+from app.domain.ports import ClaimedRun, Serves
 from tests.integration.store.rival import Rival
 from tests.support.store_world import AGENT, StoreWorld, a_step
 
@@ -17,7 +17,7 @@ RUNS, CLAIMERS = 200, 8
 async def _claim_all(world: StoreWorld, worker: str) -> list[ClaimedRun]:
     claimed: list[ClaimedRun] = []
     for _ in range(RUNS):
-        found = await world.store.claim(worker, [AGENT], 3)
+        found = await world.store.claim(worker, Serves.of(AGENT), 3)
         claimed += found
         for one in found:  # each drive writes at once, as it does in life
             assert await world.store.record(one.fence, a_step(one.fence, "first")) is not None
@@ -41,7 +41,7 @@ async def test_runs_that_go_back_and_forth_have_one_owner_at_a_time(world: Store
 
     async def claim_and_give_back(worker: str) -> None:
         for _ in range(25):
-            for one in await world.store.claim(worker, [AGENT], 2):
+            for one in await world.store.claim(worker, Serves.of(AGENT), 2):
                 epochs.append((one.run.id, one.thread.epoch))
                 assert await world.store.holds(one.fence)
                 assert await world.store.release(one.fence)
@@ -58,16 +58,18 @@ async def test_a_claim_does_not_wait_for_a_thread_that_is_held(
     held, free = await world.start(), await world.start()
 
     async with rival.holding(held.thread_id), asyncio.timeout(2):
-        claimed = await world.store.claim("w", [AGENT], 5)
+        claimed = await world.store.claim("w", Serves.of(AGENT), 5)
 
     assert [one.run.id for one in claimed] == [free.run_id]
-    assert [one.run.id for one in await world.store.claim("w", [AGENT], 5)] == [held.run_id]
+    assert [one.run.id for one in await world.store.claim("w", Serves.of(AGENT), 5)] == [
+        held.run_id
+    ]
 
 
 async def test_two_sweepers_take_a_dead_workers_runs_once(world: StoreWorld) -> None:
     for _ in range(50):
         await world.start()
-    claimed = await world.store.claim("dead", [AGENT], 50)
+    claimed = await world.store.claim("dead", Serves.of(AGENT), 50)
 
     taken = await asyncio.gather(*(world.store.take_over("dead") for _ in range(6)))
     left = await world.store.take_over("dead")

@@ -26,7 +26,7 @@ def gated(calls: tuple[str, ...], ran: list[str]) -> Program:
 
         await run.step("llm:turn:0", ask, turn=0)
         while open_calls := [c for c in calls if run.recorded(approval_step(c)) is MISSING]:
-            await run.park(Waits(approvals=tuple(open_calls)))
+            await run.park(Waits.for_all(map(approval_step, open_calls)))
         for call in calls:
 
             async def act(context: StepContext) -> StepResult:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.ports import Serves
 from app.domain.run import Ending, Fence, RunStatus
 from app.engine.durable_run import DurableRun
 from app.engine.sweeper import DEAD_AFTER_S, BeatWatch
@@ -76,7 +77,7 @@ async def test_a_beat_sent_before_the_claim_was_answered_takes_nothing_away() ->
 async def test_a_run_whose_claim_was_never_answered_is_released_after_two_beats() -> None:
     async with MemoryWorld({"a": endless}) as world:
         started = await world.start("a")
-        claimed = await world.store.claim("worker-1", ["a"], 1)
+        claimed = await world.store.claim("worker-1", Serves.of("a"), 1)
         worker = world.worker(slots=1)
         for _ in range(10):  # its first claim is answered: nothing is queued
             await asyncio.sleep(0)

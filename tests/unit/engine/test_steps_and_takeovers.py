@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from app.domain.approval import approval_step
 from app.domain.message import MessageStatus, Role, result_key, text_part, tool_result_part
 from app.domain.record import FilledMessage, NewMessage, Writes
 from app.domain.retry import RetryPolicy
@@ -223,7 +224,7 @@ async def test_redis_away_or_flushed_does_not_stop_a_drive() -> None:
 async def test_a_parked_run_is_in_no_slot_and_holds_no_journal_entry() -> None:
     async def waits(run: DurableRun) -> None:
         await run.step("before", Counter())
-        await run.park(Waits(approvals=("call_1",)))
+        await run.park(Waits.for_all([approval_step("call_1")]))
 
     async def talks(run: DurableRun) -> None:
         await run.finish(Ending.completed("final"))

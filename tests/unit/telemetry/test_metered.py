@@ -6,7 +6,8 @@ from typing import cast
 
 import pytest
 
-from app.domain.ports import ClaimedRun, Doorbell, Journal, RunStore, Verdict
+from app.domain.approval import approval_step
+from app.domain.ports import ClaimedRun, Doorbell, Journal, RunStore, Serves, Verdict
 from app.domain.run import Ending, Fence, Run, RunStatus, Waits
 from app.domain.thread import Thread, ThreadStatus
 from app.telemetry.metered import metered_doorbell, metered_journal, metered_store
@@ -48,8 +49,8 @@ async def test_runs_are_counted_by_the_status_they_went_to() -> None:
     metrics = Metrics()
     store = metered_store(cast(RunStore, Store()), metrics)
 
-    await store.claim("w", ["support"], 5)
-    await store.park(FENCE, 1, Waits(approvals=("c1",)))
+    await store.claim("w", Serves.of("support"), 5)
+    await store.park(FENCE, 1, Waits.for_all([approval_step("c1")]))
     await store.park(FENCE, seen=1, waits=Waits())
     await store.finish(FENCE, Ending.completed("final"), 0)
     await store.finish(FENCE, Ending.completed("final"), 1)
@@ -63,7 +64,7 @@ async def test_runs_are_counted_by_the_status_they_went_to() -> None:
 async def test_the_claim_lag_is_the_age_of_a_run_at_its_first_claim() -> None:
     metrics = Metrics()
 
-    await metered_store(cast(RunStore, Store()), metrics).claim("w", ["support"], 5)
+    await metered_store(cast(RunStore, Store()), metrics).claim("w", Serves.of("support"), 5)
 
     total = metrics.registry.get_sample_value("ropewalk_claim_lag_seconds_sum")
     assert total == pytest.approx(3, abs=1)
