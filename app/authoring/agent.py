@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
@@ -13,14 +13,14 @@ from app.authoring.producer import RESERVED_SLUGS
 from app.authoring.tool_context import InstructionsContext
 from app.authoring.tools import Tool, check_tool_name
 from app.models.resolve import ModelSource, names_a_model
+from app.threads.access import Access
 
-Access: TypeAlias = Literal["authenticated", "public", "internal"]
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
 )
 AnyTool: TypeAlias = Tool | FunctionTool
 
-MAX_TURNS: Final = 100
+DEFAULT_TURNS: Final = 100
 TOOL_RETRIES: Final = 2
 
 RESERVED_TOOL_NAMES: Final = frozenset(
@@ -87,7 +87,7 @@ class Agent:
         )
         turns = _one_of(self.place, max_turns=max_turns, max_steps=max_steps)
         self.max_turns = _at_least(
-            1, MAX_TURNS if turns is None else turns, "max_turns", self.place
+            1, DEFAULT_TURNS if turns is None else turns, "max_turns", self.place
         )
         self.tool_retries = _at_least(0, tool_retries, "tool_retries", self.place)
         self.description = description

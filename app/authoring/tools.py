@@ -176,10 +176,9 @@ def tool(
             if schema is None:
                 parameters = parameters_from_hints(function, skip_first=takes_context)
             else:
-                documented = dataclasses.replace(
+                parameters = dataclasses.replace(
                     parameters_from_schema(schema), description=inspect.getdoc(function)
                 )
-                parameters = documented
         except SchemaMistake as error:
             raise place.error(f"tool {named!r}: {error}") from error
         return InlineTool(

@@ -26,7 +26,7 @@ def with_unique_ids(response: ModelResponse, taken: Set[str]) -> ModelResponse:
         if isinstance(part, ToolCallPart):
             call_id = _unique(part.tool_call_id, seen)
             seen.add(call_id)
-            parts.append(part if call_id == part.tool_call_id else _renamed(part, call_id))
+            parts.append(replace(part, tool_call_id=call_id))
         else:
             parts.append(part)
     return replace(response, parts=parts)
@@ -40,7 +40,3 @@ def _unique(call_id: str, seen: Set[str]) -> str:
         suffix = f"-{number}"
         candidate = wanted[: _LONGEST - len(suffix)] + suffix
     return candidate
-
-
-def _renamed(part: ToolCallPart, call_id: str) -> ToolCallPart:
-    return replace(part, tool_call_id=call_id)

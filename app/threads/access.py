@@ -12,7 +12,7 @@ from app.domain.ports import ThreadReader
 from app.domain.run import Run
 from app.domain.thread import Thread
 
-Access: TypeAlias = Literal["public", "authenticated", "internal"]
+Access: TypeAlias = Literal["authenticated", "public", "internal"]
 """Who may start a run of an agent from outside; ``internal`` is server code alone."""
 
 _NEWEST = (1 << 63) - 1
