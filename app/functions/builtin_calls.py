@@ -16,6 +16,7 @@ from app.domain.errors import InvalidArgument, NotFound
 from app.functions.agent_runs import AgentRuns
 from app.functions.builtin_reads import Key
 from app.threads.access import Access, check_may_decide, check_may_start, readable_thread
+from app.threads.limits import MAX_REASON
 
 
 class AgentCard(Protocol):
@@ -104,7 +105,7 @@ class AgentCallFunctions:
         key: Key,
         tool_call_id: Annotated[str, Field(min_length=1)],
         decision: Literal["approved", "denied"],
-        reason: Annotated[str, Field(max_length=2000)] | None = None,
+        reason: Annotated[str, Field(max_length=MAX_REASON)] | None = None,
         edited_input: JsonValue = None,
     ) -> dict[str, str]:
         """Decide the tool call that waits; the same decision again answers the stored one."""

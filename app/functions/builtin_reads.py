@@ -13,11 +13,8 @@ from app.authoring.contexts import QueryContext
 from app.authoring.functions import ServerFunction, query
 from app.domain.ports import ThreadReader
 from app.threads.access import readable_thread
-from app.threads.starting import MAX_KEY
+from app.threads.limits import MAX_KEY, PAGE_LIMIT, PAGE_LIMIT_MAX
 from app.threads.views import message_view, thread_view
-
-PAGE = 50
-PAGE_MAX = 200
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
 
@@ -41,7 +38,7 @@ class ThreadReads:
         ctx: QueryContext,
         *,
         key: Key,
-        limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = PAGE,
+        limit: Annotated[int, Field(ge=1, le=PAGE_LIMIT_MAX)] = PAGE_LIMIT,
         before: Annotated[int, Field(ge=1)] | None = None,
         stream: bool = True,
     ) -> list[dict[str, Any]]:

@@ -15,8 +15,7 @@ from app.domain.errors import ChatError, InvalidArgument
 from app.domain.identity import Identity
 from app.domain.storable import Json, decode, encode
 from app.functions.ports import CallKey, RememberedCall
-
-MAX_DEDUPE = 300
+from app.threads.limits import MAX_DEDUPE
 
 _BY_CODE: dict[str, type[ChatError]] = {
     fault.code: fault

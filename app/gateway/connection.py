@@ -12,7 +12,6 @@ from typing import Protocol, assert_never
 from app.domain.errors import ChatError, ClientFault
 from app.domain.identity import ANONYMOUS, Identity
 from app.gateway import replies
-from app.gateway.faults import fault_of
 from app.gateway.feeds import Feeds
 from app.gateway.outbox import Outbox, Stragglers
 from app.gateway.ports import Authenticate, Functions
@@ -46,6 +45,7 @@ from app.gateway.tasks import Tasks
 from app.gateway.wire import MAX_FRAME, Wire
 from app.protocol.client import MalformedFrame, parse_client_frame
 from app.protocol.errors import CLOSE_TOO_LARGE
+from app.protocol.faults import fault_of
 
 _JUDGE_TIMEOUT_S = 8.0
 _CALL_TIMEOUT_S = 300.0

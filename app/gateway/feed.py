@@ -25,7 +25,7 @@ from app.gateway.roster import Roster
 from app.gateway.speech import Speech
 from app.gateway.subscription import Stage, Subscription
 from app.gateway.thread_facts import ThreadFacts
-from app.protocol.calls import PAGE_LIMIT
+from app.threads.limits import PAGE_LIMIT
 
 MAX_CHANGES = 500
 """Changed rows above which a snapshot is cheaper for both sides."""

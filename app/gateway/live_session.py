@@ -5,7 +5,6 @@ from typing import assert_never
 
 from app.domain.cursor import Cursor
 from app.domain.errors import ClientFault
-from app.gateway.faults import fault_of
 from app.gateway.queries import parse_query
 from app.gateway.session_events import (
     Accepted,
@@ -42,6 +41,7 @@ from app.gateway.session_state import (
 )
 from app.protocol.client import Auth, Call, ClientFrame, Hello, Ping, Subscribe, Unsubscribe
 from app.protocol.errors import CLOSE_UNAUTHENTICATED
+from app.protocol.faults import fault_of
 
 CLOSE_SILENT = 1011
 """The peer gave no sign of life; it will hardly read this."""

@@ -19,6 +19,7 @@ from app.protocol.calls import (
     agent_messages_args,
     agent_thread_args,
 )
+from app.protocol.wire import first_fault
 
 Args = TypeVar("Args", bound=BaseModel)
 
@@ -71,6 +72,4 @@ def _checked(model: TypeAdapter[Args], args: Mapping[str, Json]) -> Args:
     try:
         return model.validate_python(args, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InvalidArgument(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise InvalidArgument(first_fault(error)) from None

@@ -22,14 +22,13 @@ from app.http.requests import body_of, idempotency_key, whole_number
 from app.http.services import HttpServices
 from app.protocol.wire import Inbound, absent
 from app.threads.access import may_see_agent
+from app.threads.limits import PAGE_LIMIT_MAX
 from app.threads.starting import checked_key
 from app.threads.views import approval_view, message_view, thread_summary
 
 T = TypeVar("T")
 
-MESSAGES = 200
 SESSIONS = 50
-PAGE_MAX = 200
 
 
 class Prompt(Inbound):
@@ -111,7 +110,7 @@ class AgentRoutes:
     async def list_sessions(self, request: Request, caller: Identity) -> Response:
         """Return the caller's sessions with an agent, newest activity first."""
         slug = request.path_params["slug"]
-        limit = whole_number(request, "limit", least=1, most=PAGE_MAX) or SESSIONS
+        limit = whole_number(request, "limit", least=1, most=PAGE_LIMIT_MAX) or SESSIONS
         before = request.query_params.get("before")
         if before is not None and not before.isprintable():
             raise InvalidArgument("before: take the `next` of the page before")
@@ -129,7 +128,7 @@ class AgentRoutes:
 
     async def session(self, request: Request, caller: Identity) -> Response:
         """Return a session with its newest messages, or those below ``before``."""
-        limit = whole_number(request, "limit", least=1, most=PAGE_MAX) or MESSAGES
+        limit = whole_number(request, "limit", least=1, most=PAGE_LIMIT_MAX) or PAGE_LIMIT_MAX
         before = whole_number(request, "before", least=1, most=1 << 60)
         snapshot = await self._snapshot(request, caller, limit if before is None else 0)
         messages = snapshot.messages

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.domain.errors import AgentFault, ChatError, NotFound
-from app.domain.storable import Json
+from app.domain.errors import AgentFault, InvalidArgument, NotFound
 from app.http.reply import reply
 from app.protocol.errors import HTTP_STATUS
+from app.protocol.faults import Fault, fault_of
 
 log = logging.getLogger(__name__)
 
-_OURS = "something went wrong on our side"
 _HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"www-authenticate": "Bearer"},
     413: {"connection": "close"},  # else the server reads, and drops, the rest of the body
@@ -26,20 +25,20 @@ _HEADERS: Mapping[int, Mapping[str, str]] = {
 def fault_response(error: Exception, *, where: str) -> Response:
     """Return the response for whatever a handler raised; logs what the client is not told."""
     match error:
-        case ChatError() if error.code in HTTP_STATUS and error.code != "INTERNAL":
-            body: dict[str, Json] = {"code": error.code, "message": error.message}
-            data = error.data
         case HTTPException(status_code=404):
-            return fault_response(NotFound("no such address"), where=where)
+            return _shown(fault_of(NotFound("no such address")), 404)
         case HTTPException(status_code=405):
-            body, data = {"code": "INVALID_ARGUMENT", "message": "no such method here"}, None
-            return reply(body, status=405, headers=dict(error.headers or {}))
+            return _shown(fault_of(InvalidArgument("no such method here")), 405, error.headers)
         case _:
-            if not isinstance(error, AgentFault):  # the caller of the team's code logged that one
+            fault = fault_of(error)
+            # Whoever called the team's code has logged its fault already.
+            if fault.is_ours and not isinstance(error, AgentFault):
                 log.error("%s failed", where, exc_info=error)
-            body, data = {"code": "INTERNAL", "message": _OURS}, None
-    status = HTTP_STATUS[body["code"]]  # type: ignore[index]  # one of the codes, looked up above
-    headers = _HEADERS.get(status, {})
-    if data is not None:
-        return reply({**body, "data": dict(data)}, status=status, headers=headers)
-    return reply(body, status=status, headers=headers)
+            return _shown(fault, HTTP_STATUS[fault.code])
+
+
+def _shown(fault: Fault, status: int, more: Mapping[str, str] | None = None) -> Response:
+    body: dict[str, object] = {"code": fault.code, "message": fault.message}
+    if fault.data is not None:
+        body["data"] = dict(fault.data)
+    return reply(body, status=status, headers={**_HEADERS.get(status, {}), **(more or {})})

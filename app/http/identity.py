@@ -20,12 +20,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from app.domain.errors import Unauthenticated
 from app.domain.identity import ANONYMOUS, Identity
 from app.http.jwks import Jwks
+from app.protocol.wire import MAX_TOKEN
 
 MIN_SECRET_BYTES = 32
 """RFC 7518, section 3.2: an HMAC key is as long as its hash, at least."""
 
 MIN_RSA_BITS = 2048
-MAX_TOKEN = 16_384
 MAX_USER_ID = 300
 
 

@@ -7,7 +7,8 @@ from pydantic_core import from_json
 from starlette.requests import Request
 
 from app.domain.errors import InvalidArgument, PayloadTooLarge, Unauthenticated
-from app.protocol.wire import MAX_DEDUPE
+from app.protocol.wire import first_fault
+from app.threads.limits import MAX_DEDUPE
 
 MAX_BODY = 1 << 20
 """Bytes."""
@@ -72,9 +73,7 @@ async def body_of(request: Request, model: type[Body]) -> Body:
     try:
         return model.model_validate(given, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InvalidArgument(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise InvalidArgument(first_fault(error)) from None
 
 
 def whole_number(request: Request, name: str, *, least: int, most: int) -> int | None:

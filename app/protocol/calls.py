@@ -12,9 +12,7 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.protocol.rows import Message
 from app.protocol.wire import Inbound, Outbound, ThreadKey, WireId, absent
-
-PAGE_LIMIT = 50
-PAGE_LIMIT_MAX = 200
+from app.threads.limits import MAX_REASON, PAGE_LIMIT, PAGE_LIMIT_MAX
 
 
 class AgentMessagesArgs(Inbound):
@@ -75,7 +73,7 @@ class AgentResolveApprovalArgs(Inbound):
     key: ThreadKey
     tool_call_id: WireId
     decision: ApprovalDecision
-    reason: Annotated[str, StringConstraints(max_length=2000)] | None = absent()
+    reason: Annotated[str, StringConstraints(max_length=MAX_REASON)] | None = absent()
     edited_input: dict[str, Any] | None = absent()
 
 

@@ -11,7 +11,6 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from app.protocol.wire import (
-    MAX_DEDUPE,
     MAX_ID,
     MAX_TOKEN,
     Cursor,
@@ -19,7 +18,9 @@ from app.protocol.wire import (
     Inbound,
     WireId,
     absent,
+    first_fault,
 )
+from app.threads.limits import MAX_DEDUPE
 
 PROTOCOL_VERSION = 1
 SUBPROTOCOL = "ropewalk.v1"
@@ -113,12 +114,10 @@ def parse_client_frame(raw: str | bytes) -> ClientFrame:
 
 
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if first["type"] in {"union_tag_not_found", "union_tag_invalid"}:
+    kind = error.errors(include_url=False, include_context=False, include_input=False)[0]["type"]
+    if kind in {"union_tag_not_found", "union_tag_invalid"}:
         return "type: must be one of hello, auth, subscribe, unsubscribe, call, ping"
-    # The first place is the union's tag; what the client called the field follows it.
-    where = ".".join(str(part) for part in first["loc"][1:])
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    return first_fault(error, below=1)  # the first step is the union's tag
 
 
 def _id_of(frame: object) -> str | None:

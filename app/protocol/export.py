@@ -16,6 +16,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.protocol import calls, client, errors, rows, server
 from app.protocol.typescript import interface, union
+from app.threads import limits
 
 TARGET: Final = Path(__file__).parents[2] / "frontend-sdk" / "src" / "core" / "protocol.gen.ts"
 
@@ -70,7 +71,7 @@ _UNIONS: Final[Mapping[str, object]] = {
 _CONSTANTS: Final[dict[str, str | int]] = {
     "PROTOCOL_VERSION": client.PROTOCOL_VERSION,
     "SUBPROTOCOL": client.SUBPROTOCOL,
-    "PAGE_LIMIT": calls.PAGE_LIMIT,
+    "PAGE_LIMIT": limits.PAGE_LIMIT,
     "AGENT_MESSAGES": calls.AGENT_MESSAGES,
     "AGENT_THREAD": calls.AGENT_THREAD,
     "AGENT_RUN": calls.AGENT_RUN,

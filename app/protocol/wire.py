@@ -7,14 +7,14 @@ sent, ``null`` included, so that a reader can tell "nothing" from "not said".
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
+
+from app.threads.limits import MAX_KEY
 
 MAX_ID = 2048
 """Subscription ids are a query and its arguments in canonical form, so they are long."""
 
-MAX_KEY = 300
-MAX_DEDUPE = 200
 MAX_TOKEN = 16_384
 
 Cursor: TypeAlias = Annotated[
@@ -45,6 +45,18 @@ def absent(*, ge: float | None = None, description: str | None = None) -> Any:  
         exclude_if=_is_none,
         json_schema_extra={"absent": True},
     )
+
+
+def first_fault(error: ValidationError, *, below: int = 0) -> str:
+    """Return what is wrong first, as ``field: why``, and nothing of what was sent.
+
+    Args:
+        error: of a frame, a body or arguments.
+        below: how many steps of the path the sender does not know, such as a union's tag.
+    """
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(step) for step in first["loc"][below:])
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def _is_none(value: object) -> bool:

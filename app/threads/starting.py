@@ -11,13 +11,8 @@ from app.domain.errors import InvalidArgument
 from app.domain.message import text_part
 from app.domain.ports import Ids, StartRun
 from app.domain.storable import Json, encode, storable_text
+from app.threads.limits import MAX_INPUT, MAX_KEY, MAX_TITLE, MAX_TURNS
 
-MAX_KEY = 300
-MAX_TITLE = 300
-MAX_INPUT = 262_144
-"""Characters of one message.  Longer texts belong into files."""
-
-MAX_TURNS = 1000
 TITLE_LENGTH = 60
 """Characters of a title that is made from the first input."""
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from app.domain.errors import Unauthenticated
 from app.domain.identity import ANONYMOUS, Identity
 from app.http.identity import (
-    MAX_TOKEN,
     Authenticator,
     IdentityMisconfigured,
     IdentitySettings,
     roles_in,
 )
+from app.protocol.wire import MAX_TOKEN
 
 SECRET = "s" * 32
 OTHER_SECRET = "o" * 32

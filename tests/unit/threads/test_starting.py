@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from app.domain.errors import InvalidArgument
 from app.testing.world import CountedIds
-from app.threads.starting import MAX_INPUT, MAX_KEY, Prompt, start_of, title_of
+from app.threads.limits import MAX_INPUT, MAX_KEY
+from app.threads.starting import Prompt, start_of, title_of
 
 
 def test_a_start_without_a_key_gets_a_fresh_one() -> None:

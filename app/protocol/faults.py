@@ -1,4 +1,4 @@
-"""What an exception looks like on the wire.
+"""What an exception looks like to a client, on a socket and over HTTP alike.
 
 Deliberate errors that a caller can act on go out as they are.  Anything else, and any
 deliberate error that is about us (``INTERNAL``), becomes one sentence without content:
