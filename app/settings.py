@@ -126,8 +126,3 @@ class Settings(BaseSettings):
     def drain(self) -> timedelta:
         """How long a tool in flight gets to finish when its worker is told to stop."""
         return timedelta(seconds=self.drain_s)
-
-    @property
-    def loop_stuck(self) -> timedelta:
-        """How long an event loop may stand still before its worker is killed."""
-        return timedelta(seconds=self.loop_stuck_s)

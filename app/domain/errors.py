@@ -13,7 +13,6 @@ class ChatError(Exception):
     """Base of every deliberate error; catch this only at a process edge."""
 
     code: ClassVar[str] = "INTERNAL"
-    http_status: ClassVar[int] = 500
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
@@ -25,7 +24,6 @@ class ClientFault(ChatError):
     """The caller sent something we refuse; retrying it unchanged cannot help."""
 
     code = "INVALID_ARGUMENT"
-    http_status = 400
 
 
 class InvalidArgument(ClientFault):
@@ -36,42 +34,36 @@ class Unauthenticated(ClientFault):
     """A token is missing where one is needed, or it does not verify."""
 
     code = "UNAUTHENTICATED"
-    http_status = 401
 
 
 class Forbidden(ClientFault):
     """The caller is known and may not do this."""
 
     code = "FORBIDDEN"
-    http_status = 403
 
 
 class NotFound(ClientFault):
     """No such thing, or the caller may not see it (we do not say which)."""
 
     code = "NOT_FOUND"
-    http_status = 404
 
 
 class Conflict(ClientFault):
     """The thing is in a state that does not allow this now; ``data`` says which."""
 
     code = "CONFLICT"
-    http_status = 409
 
 
 class PayloadTooLarge(ClientFault):
     """A frame, body or value is above its limit."""
 
     code = "PAYLOAD_TOO_LARGE"
-    http_status = 413
 
 
 class RateLimited(ClientFault):
     """Too many calls; ``data`` carries ``retryAfter`` in seconds."""
 
     code = "RATE_LIMITED"
-    http_status = 429
 
 
 class AgentFault(ChatError):
@@ -90,7 +82,6 @@ class TransientFault(ChatError):
     """A dependency failed; the same call may succeed a moment later."""
 
     code = "UNAVAILABLE"
-    http_status = 503
 
 
 class JournalUnavailable(TransientFault):
@@ -127,7 +118,3 @@ class RunParked(RunInterrupt):
 
 class RunEnded(RunInterrupt):
     """The run is settled; this drive is over."""
-
-
-class HandedOver(RunInterrupt):
-    """This worker shuts down: the run goes back to the queue before its next body."""

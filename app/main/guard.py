@@ -63,14 +63,15 @@ class Guard:
                 self._process.stdin.flush()
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one that is dead but not collected does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         pass
-    try:  # a zombie whose new parent does not collect it is as good as gone
+    try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return True
@@ -83,7 +84,7 @@ def _stop(pids: dict[int, tuple[int, float]]) -> None:
             os.kill(pid, how)
     left = dict(pids)
     while left:
-        left = {pid: each for pid, each in left.items() if _is_alive(pid)}
+        left = {pid: each for pid, each in left.items() if is_alive(pid)}
         for pid, (_, patience_s) in left.items():
             if time.monotonic() - started > patience_s:
                 with contextlib.suppress(ProcessLookupError):

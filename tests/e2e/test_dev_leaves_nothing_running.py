@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from tests.support.dev_process import dev_process, is_alive
+from app.main.guard import is_alive
+from tests.support.dev_process import dev_process
 from tests.support.wait_until import wait_until_sync
 
 

@@ -131,19 +131,6 @@ class DevProcess:
         return code
 
 
-def is_alive(pid: int) -> bool:
-    """Return whether a process runs; a zombie does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return not Path("/proc/self").exists()
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 @contextmanager
 def dev_process(
     *, agents: Path | None = None, env: Mapping[str, str] | None = None, workers: int = 1

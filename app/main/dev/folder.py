@@ -6,6 +6,7 @@ import secrets
 import time
 from pathlib import Path
 
+from app.main.guard import is_alive
 from app.main.refusal import Refusal
 
 _TAKEOVER_PATIENCE_S = 60.0
@@ -56,7 +57,7 @@ class DataFolder:
                 break
             except BlockingIOError:
                 holder = os.pread(descriptor, 32, 0).decode().strip()
-                if _is_alive(holder) or time.monotonic() > deadline:
+                if _runs(holder) or time.monotonic() > deadline:
                     os.close(descriptor)
                     raise Refusal(
                         f"{self.path} is in use by another `ropewalk dev` (process {holder}):"
@@ -85,11 +86,5 @@ class DataFolder:
             return None
 
 
-def _is_alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+def _runs(pid: str) -> bool:
+    return pid.isdecimal() and is_alive(int(pid))
