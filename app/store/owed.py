@@ -1,5 +1,6 @@
 """What a transaction owes to others once it has committed, and not a moment earlier."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from app.domain.errors import JournalUnavailable
@@ -38,8 +39,9 @@ class Owed:
         """Say what changed and ring for what is queued; call it after the commit."""
         for thread_id, version in self.versions.items():
             announce(thread_id, version)
-        for run_id in self.queued:
-            await doorbell.ring(run_id)
+        async with asyncio.TaskGroup() as ringing:  # a dead worker may have had hundreds
+            for run_id in self.queued:
+                ringing.create_task(doorbell.ring(run_id))
 
     async def pay(self, listeners: Listeners) -> None:
         """Tell everybody everything; call it after the commit."""
