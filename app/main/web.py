@@ -11,6 +11,7 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 
+from app.domain.errors import StoreUnavailable
 from app.fanout.listener import Listener
 from app.fanout.token_source import RedisTokenSource
 from app.gateway.asgi import Gateway
@@ -136,8 +137,8 @@ async def _watch_queue(stores: Core) -> None:
         try:
             waited = await stores.store.oldest_queued()
             stores.metrics.queue_age.set(waited.total_seconds() if waited else 0)
-        except Exception:  # an outage is seen elsewhere; the next look tells
-            log.debug("the queue could not be looked at", exc_info=True)
+        except StoreUnavailable as error:  # the next look tells
+            log.debug("the queue could not be looked at: %s", error)
         await asyncio.sleep(_QUEUE_LOOK_S)
 
 
