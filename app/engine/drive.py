@@ -39,7 +39,11 @@ def prepare(claimed: ClaimedRun, ports: DrivePorts) -> DurableRun:
     return DurableRun(
         claimed,
         recorder=Recorder(
-            claimed.fence, ports.journal, ports.store, version=claimed.thread.version
+            claimed.fence,
+            ports.journal,
+            ports.store,
+            version=claimed.thread.version,
+            wakes=claimed.thread.wakes,
         ),
         store=ports.store,
         lease=ports.lease,

@@ -14,15 +14,18 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import NoReturn, TypeAlias
 
 from app.domain.errors import FenceLost, RunEnded, RunParked
+from app.domain.facts import NewTimer, event_fact, timer_fact
 from app.domain.message import Message
-from app.domain.ports import ClaimedRun, Ids, RunStore, TokenSink, Verdict
+from app.domain.ports import ClaimedRun, Ids, RunStore, StartedRun, StartRun, TokenSink, Verdict
 from app.domain.record import Record
 from app.domain.run import Ending, Fence, Run, Waits
+from app.domain.signal import Signal
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.engine.lease import Lease
@@ -54,6 +57,7 @@ class DurableRun:
         thread: the row as it was claimed.
         ids: fresh identifiers, for rows that a step writes.
         tokens: where live text goes; it is no step and never recorded.
+        signals: what to read before the next model request, as of the last look.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class DurableRun:
         self.thread: Thread = claimed.thread
         self.ids = ids
         self.tokens = tokens
+        self.signals: Sequence[Signal] = ()
         self.is_over = False
         self._recorder = recorder
         self._store = store
@@ -147,18 +152,116 @@ class DurableRun:
         """Return the thread's messages in order, with their private ``model``."""
         return await outlast("reading the history", lambda: self._store.history(self.thread.id))
 
-    async def park(self, waits: Waits) -> None:
+    # ---- what others have stored ----
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was stored for the thread since the last look.  Asks nobody."""
+        return self._recorder.wakes > self._seen
+
+    async def look(self) -> None:
+        """Read what was stored for the thread: facts, decisions, ``signals``."""
+        found = await outlast("reading the open turn", lambda: self._store.open_turn(self.fence))
+        if found is None:
+            raise FenceLost
+        self._seen = found.wakes
+        self.signals = found.signals
+        for name, value in found.steps.items():
+            self._memo.setdefault(name, (None, value))
+
+    async def park(self, waits: Waits, timers: Sequence[NewTimer] = ()) -> None:
         """End this drive because the run waits; return if something was stored meanwhile.
 
         Raises:
             RunParked: the run is parked.
             FenceLost: somebody else has the thread.
         """
-        verdict = await outlast("parking", lambda: self._store.park(self.fence, self._seen, waits))
+        verdict = await outlast(
+            "parking", lambda: self._store.park(self.fence, self._seen, waits, timers)
+        )
         if verdict is Verdict.DONE:
             self.is_over = True
             raise RunParked
         await self._look_again(verdict)
+
+    async def wait_for(self, waits: Waits, timers: Sequence[NewTimer] = ()) -> None:
+        """Return when the condition is met; park as long as it is not."""
+        while not waits.is_met(self._memo):
+            await self.park(waits, timers)
+
+    async def sleep(self, name: str, duration: timedelta) -> None:
+        """Return when ``duration`` has passed since the first time this was asked.
+
+        Args:
+            name: unique in the run.
+            duration: by the store's clock.
+        """
+        fact = timer_fact(name)
+        await self.wait_for(Waits.for_all([fact]), [NewTimer(fact, duration)])
+
+    async def wait_for_event(
+        self, name: str, *, occurrence: int = 0, within: timedelta | None = None
+    ) -> Json | Missing:
+        """Return the payload of an event, or ``MISSING`` when it did not come in time.
+
+        Args:
+            name: of the event, as ``send_event`` says it.
+            occurrence: the how-manieth of this name in the run, from 0.
+            within: how long to wait; ``None``: for ever.
+        """
+        event, deadline = event_fact(name, occurrence), timer_fact(f"{name}#{occurrence}")
+        if within is None:
+            await self.wait_for(Waits.for_all([event]))
+        else:
+            await self.wait_for(Waits(((event, deadline),)), [NewTimer(deadline, within)])
+        return self.recorded(event)
+
+    async def spawn(self, start: StartRun) -> StartedRun:
+        """Start a child run, once however often this is asked.
+
+        Raises:
+            FenceLost: somebody else has the thread.
+        """
+        started = await outlast("starting a child", lambda: self._store.spawn(self.fence, start))
+        if started is None:
+            raise FenceLost
+        return started
+
+    # ---- the thread's state ----
+
+    async def read_state(self) -> Json:
+        """Return the thread's synced state; ``None`` when it has none."""
+        text = await outlast("reading state", lambda: self._store.read_state(self.thread.id))
+        return None if text is None else decode(text)
+
+    async def write_state(self, value: object) -> None:
+        """Replace the thread's state.  A body that runs again writes it again."""
+        text = encode(value)
+        if not await outlast("writing state", lambda: self._store.write_state(self.fence, text)):
+            raise FenceLost
+
+    async def update_state(
+        self, receipt: str, turn: int | None, change: Callable[[Json], object]
+    ) -> Json:
+        """Apply ``change`` to the state at most once under ``receipt``; return the state.
+
+        Args:
+            receipt: a step's name, unique in the run: what makes it single.
+            turn: the turn that the receipt belongs to.
+            change: gets the state and returns the new one; it must not wait.
+        """
+
+        def on_text(text: str | None) -> str:
+            return encode(change(None if text is None else decode(text)))
+
+        if not await outlast(
+            "updating state",
+            lambda: self._store.update_state(self.fence, receipt, turn, on_text),
+        ):
+            raise FenceLost
+        return await self.read_state()
+
+    # ---- the end ----
 
     async def finish(self, ending: Ending) -> None:
         """Settle the run; return if something was stored meanwhile.
@@ -177,7 +280,7 @@ class DurableRun:
     async def open(self) -> None:
         """Read what was left behind, then the steps of the open turn."""
         await self._recorder.open(may_skip_journal=self.run.attempts <= 1)
-        await self._look_again(Verdict.MOVED)
+        await self.look()
 
     async def fail(self, ending: Ending) -> NoReturn:
         """Settle the run as failed, whatever was stored meanwhile."""
@@ -209,12 +312,7 @@ class DurableRun:
     async def _look_again(self, verdict: Verdict) -> None:
         if verdict is Verdict.LOST:
             raise FenceLost
-        found = await outlast("reading the open turn", lambda: self._store.open_turn(self.fence))
-        if found is None:
-            raise FenceLost
-        self._seen = found.wakes
-        for name, value in found.steps.items():
-            self._memo.setdefault(name, (None, value))
+        await self.look()
 
     async def _attempts(self, name: str, body: Body, policy: StepPolicy) -> StepResult:
         attempt = 0

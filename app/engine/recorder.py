@@ -42,9 +42,13 @@ async def outlast(what: str, call: Callable[[], Awaitable[T]]) -> T:
 class Recorder:
     """The writes of one drive, all under its fence."""
 
-    def __init__(self, fence: Fence, journal: Journal, store: RunStore, *, version: int) -> None:
+    def __init__(
+        self, fence: Fence, journal: Journal, store: RunStore, *, version: int, wakes: int
+    ) -> None:
         self.fence = fence
         self.version = version
+        self.wakes = wakes
+        """The thread's count of facts, as the newest record's answer said."""
         self._journal = journal
         self._store = store
         self._confirmed: list[str] = []
@@ -138,6 +142,7 @@ class Recorder:
         if answer is None:
             raise FenceLost
         self.version = max(self.version, answer.version)
+        self.wakes = max(self.wakes, answer.wakes)
 
     async def _require_fence(self) -> None:
         if not await outlast("checking the fence", lambda: self._store.holds(self.fence)):

@@ -5,15 +5,44 @@ A coroutine that does not await is a transaction: nothing can come in between.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from app.domain.approval import Approval, ApprovalStatus
-from app.domain.message import Message
-from app.domain.ports import ThreadSnapshot
+from app.domain.message import Message, plain_text
+from app.domain.ports import Ids, Salvage, StartRun, ThreadSnapshot, WaitingSend
 from app.domain.run import LIVE, Fence, Released, Run, RunEvent, RunStatus, Waits, advance
+from app.domain.signal import Signal
+from app.domain.storable import decode
 from app.domain.thread import Thread, shown_status
+
+
+@dataclass(slots=True)
+class Transaction:
+    """What a change needs, and what it owes to others once it is made.
+
+    ``salvages``: what the journals held, by run, of those that may be ended.
+    """
+
+    ids: Ids
+    salvages: Mapping[str, Salvage] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
+    """The newest version by thread."""
+    queued: list[str] = field(default_factory=list)
+    driven: list[tuple[str, Fence]] = field(default_factory=list)
+    """Workers that drive a run which was taken from them."""
+    ended: list[Fence] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MemoryTimer:
+    """A timer of a run (``fact``) or a start to come (``start``)."""
+
+    due_at: datetime
+    run_id: str | None = None
+    fact: str | None = None
+    start: StartRun | None = None
 
 
 @dataclass(slots=True)
@@ -22,9 +51,13 @@ class MemoryDatabase:
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     threads: dict[str, Thread] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
+    held: dict[str, StartRun] = field(default_factory=dict)
+    """What the pending runs were started with."""
     waits: dict[str, Waits] = field(default_factory=dict)
     queued_at: dict[str, datetime] = field(default_factory=dict)
+    deadlines: dict[str, datetime] = field(default_factory=dict)
     steps: dict[str, dict[str, tuple[int | None, str]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -33,6 +66,12 @@ class MemoryDatabase:
     """Place in ``messages`` by message key; a key names its run, and so its thread."""
     approvals: dict[tuple[str, str], Approval] = field(default_factory=dict)
     """By thread and tool call."""
+    signals: dict[str, Signal] = field(default_factory=dict)
+    """Those that nobody has read yet, oldest first."""
+    read_signals: set[str] = field(default_factory=set)
+    timers: dict[str, MemoryTimer] = field(default_factory=dict)
+    """Those that have not fired, by ``RUN/FACT`` or the schedule's id."""
+    fired: set[str] = field(default_factory=set)
     workers: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
     """Beat and agents."""
 
@@ -51,13 +90,16 @@ class MemoryDatabase:
             return None
         return thread
 
-    def move(self, run: Run, event: RunEvent, **changes: object) -> Thread:
-        """Move a run and its thread by one event; every move is a visible change."""
+    def move(self, run: Run, event: RunEvent, tx: Transaction, **changes: object) -> Thread:
+        """Move a thread's live run by one event; every move is a visible change."""
         change = advance(run.status, event)
         moved: Run = replace(run, status=change.status, **changes)  # type: ignore[arg-type]  # field names
         self.runs[run.id] = moved
-        if change.status is RunStatus.QUEUED is not run.status and not isinstance(event, Released):
-            self.queued_at[run.id] = self.now()
+        if change.status is RunStatus.QUEUED:
+            if not isinstance(event, Released):
+                self.queued_at[run.id] = self.now()
+            if run.status is not RunStatus.QUEUED:
+                tx.queued.append(run.id)
         thread = self.threads[run.thread_id]
         return self.put(
             replace(
@@ -67,12 +109,14 @@ class MemoryDatabase:
                 epoch=thread.epoch + change.epoch,
                 wakes=thread.wakes + change.wakes,
                 version=thread.version + 1,
-            )
+            ),
+            tx,
         )
 
-    def put(self, thread: Thread) -> Thread:
+    def put(self, thread: Thread, tx: Transaction) -> Thread:
         """Store a thread's row."""
         self.threads[thread.id] = replace(thread, updated_at=self.now())
+        tx.changed[thread.id] = thread.version
         return self.threads[thread.id]
 
     def pending(self, thread_id: str) -> list[Approval]:
@@ -83,21 +127,60 @@ class MemoryDatabase:
             if owner == thread_id and approval.status is ApprovalStatus.PENDING
         ]
 
+    def unread(self, thread_id: str) -> list[Signal]:
+        """Return the thread's signals that nobody has read, oldest first."""
+        return [signal for signal in self.signals.values() if signal.thread_id == thread_id]
+
+    def held_back(self, thread_id: str) -> list[Run]:
+        """Return the thread's pending runs, oldest first."""
+        return [
+            run
+            for run in self.runs.values()
+            if run.thread_id == thread_id and run.status is RunStatus.PENDING
+        ]
+
+    def children(self, run_id: str) -> list[Run]:
+        """Return a run's unfinished children."""
+        return [
+            run
+            for run in self.runs.values()
+            if run.parent is not None
+            and run.parent.run_id == run_id
+            and (run.status in LIVE or run.status is RunStatus.PENDING)
+        ]
+
     def snapshot(
         self, thread: Thread, messages: list[Message], *, complete: bool
     ) -> ThreadSnapshot:
         """Return what a reader sees of a thread at this moment."""
         live = self.runs[thread.live_run].status if thread.live_run else None
-        newest = [run for run in self.runs.values() if run.thread_id == thread.id]
+        begun = [
+            run
+            for run in self.runs.values()
+            if run.thread_id == thread.id and run.status is not RunStatus.PENDING
+        ]
         return ThreadSnapshot(
             thread,
             messages,
             self.pending(thread.id),
+            waiting=self._waiting(thread.id),
             live_status=live,
-            stopped=newest[-1].stopped if newest else None,
+            stopped=begun[-1].stopped if begun else None,
             complete=complete,
         )
 
     def waited(self, run_id: str) -> timedelta:
         """Return for how long a queued run has waited."""
         return self.now() - self.queued_at[run_id]
+
+    def _waiting(self, thread_id: str) -> list[WaitingSend]:
+        sends = [
+            WaitingSend(one.id, False, one.text, one.created_at, one.author, one.dedupe)  # noqa: FBT003
+            for one in self.unread(thread_id)
+        ]
+        for run in self.held_back(thread_id):
+            start = self.held[run.id]
+            text = plain_text(decode(start.parts))  # type: ignore[arg-type]  # our own JSON
+            since = run.created_at or self.now()
+            sends.append(WaitingSend(run.id, True, text, since, start.author, start.dedupe))  # noqa: FBT003
+        return sends

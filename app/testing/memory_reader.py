@@ -84,6 +84,11 @@ class MemoryThreadReader:
         start = ids.index(before) + 1 if before in ids else 0
         return listed[start : start + limit]
 
+    async def state(self, thread_id: str) -> str | None:
+        """See ``ThreadReader.state``."""
+        await self._db.turn()
+        return self._db.states.get(thread_id)
+
     async def timeline(self) -> str:
         """See ``ThreadReader.timeline``."""
         await self._db.turn()

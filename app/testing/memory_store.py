@@ -1,13 +1,14 @@
 """``RunStore`` in dictionaries: the same laws as Postgres, in one process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from app.domain.approval import Approval, ApprovalStatus, Decision, approval_step
-from app.domain.errors import Conflict, Forbidden, JournalUnavailable
+from app.domain.errors import Conflict, JournalUnavailable
+from app.domain.facts import NewTimer, event_fact
 from app.domain.identity import Identity
-from app.domain.message import Message, MessageStatus, Role, user_key
+from app.domain.message import Message
 from app.domain.ports import (
     Aborts,
     Announce,
@@ -15,6 +16,7 @@ from app.domain.ports import (
     Doorbell,
     Ids,
     Journal,
+    OnBusy,
     OpenTurn,
     Recorded,
     Salvage,
@@ -23,24 +25,28 @@ from app.domain.ports import (
     StartRun,
     Verdict,
 )
-from app.domain.record import NewMessage, Record
+from app.domain.record import Record
 from app.domain.run import (
     FINAL,
+    LIVE,
     PARKED,
     Claimed,
     Ending,
-    FactStored,
     Fence,
     Parked,
     Released,
+    Retried,
     Run,
     RunStatus,
     Waits,
 )
-from app.domain.storable import encode
-from app.domain.thread import Thread, ThreadStatus
-from app.testing.memory_database import MemoryDatabase
-from app.testing.memory_writes import append, record_step, settle
+from app.domain.signal import NewSignal, Signalled, SignalMode
+from app.domain.storable import decode
+from app.testing.memory_database import MemoryDatabase, MemoryTimer, Transaction
+from app.testing.memory_settling import end_pending, reopen, settle, store_fact
+from app.testing.memory_starting import follow_up, put_signal, start_run
+from app.testing.memory_stranded import stranded
+from app.testing.memory_writes import record_step
 
 
 class MemoryRunStore:
@@ -55,6 +61,7 @@ class MemoryRunStore:
         doorbell: Doorbell,
         aborts: Aborts,
         ids: Ids,
+        max_attempts: int = 5,
     ) -> None:
         self._db = database
         self._journal = journal
@@ -62,65 +69,61 @@ class MemoryRunStore:
         self._doorbell = doorbell
         self._aborts = aborts
         self._ids = ids
+        self._max_attempts = max_attempts
+
+    # ---- starting ----
 
     async def start(self, start: StartRun) -> StartedRun:
         """See ``RunStore.start``."""
         await self._db.turn()
-        thread = self._db.by_key(start.thread_key) or self._new_thread(start)
-        if thread.owner is not None and thread.owner != start.owner and not start.as_admin:
-            raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
-        if thread.live_run is not None:
-            status = self._db.runs[thread.live_run].status
-            raise Conflict(
-                f"thread {start.thread_key!r} has an unfinished run",
-                {"runId": thread.live_run, "status": status.value},
-            )
-        self._db.runs[start.run_id] = Run(
-            start.run_id,
-            thread.id,
-            start.agent,
-            RunStatus.QUEUED,
-            policy=dict(start.policy),
-            created_at=self._db.now(),
-        )
-        self._db.queued_at[start.run_id] = self._db.now()
-        thread = replace(
-            thread,
-            live_run=start.run_id,
-            status=ThreadStatus.QUEUED,
-            error=None,
-            title=thread.title or start.title,
-            version=thread.version + 1,
-        )
-        message = NewMessage(
-            start.message_id,
-            user_key(start.run_id),
-            Role.USER,
-            MessageStatus.COMPLETE,
-            start.parts,
-            author=start.author,
-            dedupe=start.dedupe,
-        )
-        thread = self._db.put(append(self._db, thread, start.run_id, (message,)))
-        self._announce(thread.id, thread.version)
-        await self._doorbell.ring(start.run_id)
-        return StartedRun(start.run_id, thread.id, thread.key, thread.version)
+        thread = self._db.by_key(start.thread_key)
+        replaced = thread.live_run if thread and start.on_busy is OnBusy.REPLACE else None
+        tx = await self._begin(replaced)
+        started = start_run(self._db, start, tx)
+        await self._pay(tx)
+        return started
+
+    async def spawn(self, fence: Fence, start: StartRun) -> StartedRun | None:
+        """See ``RunStore.spawn``."""
+        tx = await self._begin()
+        if self._db.holder(fence) is None:
+            return None
+        started = start_run(self._db, start, tx)
+        await self._pay(tx)
+        return started
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """See ``RunStore.schedule``."""
+        await self._db.turn()
+        if timer_id not in self._db.fired:
+            self._db.timers.setdefault(timer_id, MemoryTimer(due_at, start=start))
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """See ``RunStore.signal``."""
+        tx = await self._begin()
+        answer = put_signal(self._db, signal, tx)
+        await self._pay(tx)
+        return answer
+
+    # ---- driving ----
 
     async def claim(
         self, worker: str, serves: Serves, limit: int, *, last_try: bool = False
     ) -> list[ClaimedRun]:
         """See ``RunStore.claim``."""
-        await self._db.turn()
-        queued = sorted(
-            (run for run in self._db.runs.values() if run.status is RunStatus.QUEUED),
-            key=lambda run: self._db.queued_at[run.id],
-        )
+        tx = await self._begin()
         claimed = []
-        for run in [run for run in queued if run.agent in serves.agents][:limit]:
-            thread = self._db.move(run, Claimed(), worker=worker, attempts=run.attempts + 1)
-            self._announce(thread.id, thread.version)
+        for run in self._claimable(serves, last_try=last_try)[:limit]:
+            thread = self._db.move(run, Claimed(), tx, worker=worker, attempts=run.attempts + 1)
             claimed.append(ClaimedRun(self._db.runs[run.id], thread))
+        await self._pay(tx)
         return claimed
+
+    async def last_try_waits(self, serves: Serves) -> timedelta | None:
+        """See ``RunStore.last_try_waits``."""
+        await self._db.turn()
+        queued = self._claimable(serves, last_try=True)
+        return max((self._db.waited(run.id) for run in queued), default=None)
 
     async def open_turn(self, fence: Fence) -> OpenTurn | None:
         """See ``RunStore.open_turn``."""
@@ -134,7 +137,9 @@ class MemoryRunStore:
             for name, (of_turn, value) in self._db.steps[fence.run_id].items()
             if of_turn is None or of_turn >= turn
         }
-        return OpenTurn(thread.wakes, thread.version, steps)
+        unread = self._db.unread(thread.id)
+        signals = [signal for signal in unread if signal.mode is not SignalMode.QUEUE]
+        return OpenTurn(thread.wakes, thread.version, steps, signals)
 
     async def history(self, thread_id: str) -> list[Message]:
         """See ``RunStore.history``."""
@@ -148,35 +153,40 @@ class MemoryRunStore:
 
     async def raise_epoch(self, fence: Fence, above: int) -> Fence | None:
         """See ``RunStore.raise_epoch``."""
-        await self._db.turn()
+        tx = await self._begin()
         thread = self._db.holder(fence)
         if thread is None:
             return None
-        raised = self._db.put(replace(thread, epoch=max(above, thread.epoch) + 1))
+        raised = self._db.put(replace(thread, epoch=max(above, thread.epoch) + 1), tx)
         return replace(fence, epoch=raised.epoch)
 
     async def record(self, fence: Fence, record: Record) -> Recorded | None:
         """See ``RunStore.record``."""
-        await self._db.turn()
-        answer = record_step(self._db, fence, record)
-        if answer is not None and answer.was_new:
-            self._announce(fence.thread_id, answer.version)
+        tx = await self._begin()
+        answer = record_step(self._db, fence, record, tx)
+        await self._pay(tx)
         return answer
 
-    async def park(self, fence: Fence, seen: int, waits: Waits) -> Verdict:
+    async def park(
+        self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
+    ) -> Verdict:
         """See ``RunStore.park``."""
-        await self._db.turn()
-        thread = self._db.holder(fence)
-        run = self._db.runs[fence.run_id]
-        if thread is None or (run.status is not RunStatus.RUNNING and run.status not in PARKED):
+        tx = await self._begin()
+        thread, run = self._db.holder(fence), self._db.runs[fence.run_id]
+        if thread is None or run.status not in {RunStatus.RUNNING, *PARKED}:
             return Verdict.LOST
         if run.status in PARKED:
             return Verdict.DONE
-        if thread.wakes != seen:
+        if thread.wakes != seen or waits.is_met(self._db.steps[run.id]):
             return Verdict.MOVED
         self._db.waits[run.id] = waits
-        thread = self._db.move(run, Parked(waits.awaits_input), worker=None)
-        self._announce(thread.id, thread.version)
+        for timer in timers:
+            key = f"{run.id}/{timer.fact}"
+            if key not in self._db.fired:
+                due_at = self._db.now() + timer.after
+                self._db.timers.setdefault(key, MemoryTimer(due_at, run.id, timer.fact))
+        self._db.move(run, Parked(waits.awaits_input), tx, worker=None)
+        await self._pay(tx)
         return Verdict.DONE
 
     async def finish(self, fence: Fence, ending: Ending, seen: int | None) -> Verdict:
@@ -187,41 +197,102 @@ class MemoryRunStore:
             return Verdict.LOST
         if seen is not None and thread.wakes != seen:
             return Verdict.MOVED
-        salvage = Salvage() if ending.status is RunStatus.COMPLETED else await self._close(thread)
-        if self._db.holder(fence) is None:
+        is_clean = ending.status is RunStatus.COMPLETED and not self._db.children(fence.run_id)
+        tx = await self._begin(None if is_clean else fence.run_id)
+        thread = self._db.holder(fence)
+        if thread is None:
             return Verdict.LOST
-        thread = settle(self._db, self._db.runs[fence.run_id], ending, salvage, self._ids)
-        self._announce(thread.id, thread.version)
+        if seen is not None and thread.wakes != seen:
+            return Verdict.MOVED
+        self._end(self._db.runs[fence.run_id], ending, tx)
+        tx.driven = [(worker, driven) for worker, driven in tx.driven if driven != fence]
+        await self._pay(tx)
         return Verdict.DONE
 
     async def release(self, fence: Fence) -> bool:
         """See ``RunStore.release``."""
-        await self._db.turn()
-        thread = self._db.holder(fence)
+        tx = await self._begin()
         run = self._db.runs[fence.run_id]
-        if thread is None or run.status is not RunStatus.RUNNING:
+        if self._db.holder(fence) is None or run.status is not RunStatus.RUNNING:
             return False
-        await self._requeue(run)
+        self._db.move(run, Released(), tx, worker=None)
+        await self._pay(tx)
         return True
+
+    # ---- the thread's state ----
+
+    async def read_state(self, thread_id: str) -> str | None:
+        """See ``RunStore.read_state``."""
+        await self._db.turn()
+        return self._db.states.get(thread_id)
+
+    async def write_state(self, fence: Fence, state: str) -> bool:
+        """See ``RunStore.write_state``."""
+        tx = await self._begin()
+        thread = self._db.holder(fence)
+        if thread is None:
+            return False
+        self._db.states[thread.id] = state
+        self._db.put(replace(thread, version=thread.version + 1), tx)
+        await self._pay(tx)
+        return True
+
+    async def update_state(
+        self, fence: Fence, receipt: str, turn: int | None, change: Callable[[str | None], str]
+    ) -> bool:
+        """See ``RunStore.update_state``."""
+        tx = await self._begin()
+        thread, steps = self._db.holder(fence), self._db.steps[fence.run_id]
+        if thread is None:
+            return False
+        if receipt not in steps:
+            self._db.states[thread.id] = change(self._db.states.get(thread.id))
+            steps[receipt] = (turn, "null")
+            self._db.put(replace(thread, version=thread.version + 1), tx)
+            await self._pay(tx)
+        return True
+
+    # ---- from outside ----
 
     async def cancel(self, thread_id: str, run_id: str | None) -> Run | None:
         """See ``RunStore.cancel``."""
         await self._db.turn()
         thread = self._db.threads.get(thread_id)
-        if thread is None or thread.live_run is None or run_id not in {None, thread.live_run}:
+        wanted = run_id or (thread.live_run if thread else None)
+        if wanted is None or not self._is_unfinished(thread_id, wanted):
             return None
-        live, worker = thread.live_run, self._db.runs[thread.live_run].worker
-        salvage = await self._close(thread)
-        thread = self._db.threads[thread_id]
-        if thread.live_run != live:
+        tx = await self._begin(wanted)
+        if not self._is_unfinished(thread_id, wanted):
             return None
-        fence = Fence(thread_id, live, thread.epoch)
-        thread = settle(self._db, self._db.runs[live], Ending.cancelled(), salvage, self._ids)
-        self._announce(thread.id, thread.version)
-        await self._drop(fence)
-        if worker is not None:
-            await self._aborts.abort(worker, fence)
-        return self._db.runs[live]
+        run = self._db.runs[wanted]
+        if run.status is RunStatus.PENDING:
+            end_pending(self._db, run, Ending.cancelled(), tx)
+        else:
+            self._end(run, Ending.cancelled(), tx)
+        await self._pay(tx)
+        return self._db.runs[wanted]
+
+    async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
+        """See ``RunStore.retry``."""
+        tx = await self._begin()
+        of_thread = [
+            run
+            for run in self._db.runs.values()
+            if run.thread_id == thread_id and run.status is not RunStatus.PENDING
+        ]
+        if not of_thread or run_id not in {None, *(run.id for run in of_thread)}:
+            return None
+        run = of_thread[-1]
+        if run_id not in {None, run.id} or run.status is not RunStatus.FAILED:
+            raise Conflict("only the newest run can be retried, and only if it failed")
+        self._db.deadlines.pop(run.id, None)
+        thread = self._db.move(
+            run, Retried(), tx, error=None, stopped=None, finished_at=None, crashes=0
+        )
+        self._db.put(replace(thread, error=None), tx)
+        reopen(self._db, run, thread.version)
+        await self._pay(tx)
+        return self._db.runs[run.id]
 
     async def decide(
         self,
@@ -232,8 +303,9 @@ class MemoryRunStore:
         reason: str | None,
     ) -> Approval | None:
         """See ``RunStore.decide``."""
-        await self._db.turn()
-        approval = self._db.approvals.get((thread_id, tool_call_id))
+        tx = await self._begin()
+        place = (thread_id, tool_call_id)
+        approval = self._db.approvals.get(place)
         if approval is None:
             return None
         if approval.status is not ApprovalStatus.PENDING:
@@ -243,24 +315,60 @@ class MemoryRunStore:
                 f"the call was already {approval.status.value}",
                 {"status": approval.status.value, "decidedBy": approval.decided_by},
             )
-        run = self._db.runs[approval.run_id]
-        value = encode({"decision": decision.value, "by": by.user_id, "reason": reason})
-        self._db.steps[run.id][approval_step(tool_call_id)] = (run.turn, value)
-        decided = replace(
+        self._db.approvals[place] = replace(
             approval,
             status=ApprovalStatus(decision.value),
             decided_by=by.user_id,
             reason=reason,
             decided_at=self._db.now(),
+            version=self._db.threads[thread_id].version + 1,
         )
-        self._db.approvals[(thread_id, tool_call_id)] = decided
-        met = run.status in PARKED and self._db.waits[run.id].is_met(self._db.steps[run.id])
-        thread = self._db.move(run, FactStored(met))
-        self._db.approvals[(thread_id, tool_call_id)] = replace(decided, version=thread.version)
-        self._announce(thread.id, thread.version)
-        if met:
-            await self._doorbell.ring(run.id)
-        return self._db.approvals[(thread_id, tool_call_id)]
+        run = self._db.runs[approval.run_id]
+        value: dict[str, Json] = {"decision": decision.value, "by": by.user_id, "reason": reason}
+        store_fact(self._db, run, approval_step(tool_call_id), value, tx)
+        await self._pay(tx)
+        return self._db.approvals[place]
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """See ``RunStore.send_event``."""
+        tx = await self._begin()
+        run = self._db.runs.get(run_id)
+        if run is None or run.status not in LIVE:
+            return False
+        steps, count = self._db.steps[run_id], 0
+        while event_fact(name, count) in steps:
+            count += 1
+        store_fact(self._db, run, event_fact(name, count), decode(payload), tx)
+        await self._pay(tx)
+        return True
+
+    # ---- what the sweepers do ----
+
+    async def fire_due(self, limit: int) -> int:
+        """See ``RunStore.fire_due``."""
+        tx = await self._begin()
+        now = self._db.now()
+        due = [key for key, timer in self._db.timers.items() if timer.due_at <= now][:limit]
+        for key in due:
+            timer = self._db.timers.pop(key)
+            self._db.fired.add(key)
+            if timer.run_id is not None and timer.fact is not None:
+                store_fact(self._db, self._db.runs[timer.run_id], timer.fact, None, tx)
+            if timer.start is not None:
+                start_run(self._db, replace(timer.start, on_busy=OnBusy.QUEUE), tx)
+        await self._pay(tx)
+        return len(due)
+
+    async def fail_overdue(self) -> int:
+        """See ``RunStore.fail_overdue``."""
+        await self._db.turn()
+        late = [
+            run_id
+            for run_id, deadline in self._db.deadlines.items()
+            if deadline <= self._db.now() and self._db.runs[run_id].status not in FINAL
+        ]
+        ending = Ending.failed("TIMED_OUT", "the run took longer than its time limit")
+        return sum([await self._fail(run_id, ending) for run_id in late])
 
     async def beats(self) -> Mapping[str, int]:
         """See ``RunStore.beats``."""
@@ -274,7 +382,14 @@ class MemoryRunStore:
         self._db.workers.pop(worker, None)
         orphans = [run for run in self._running() if run.worker == worker]
         for run in orphans:
-            await self._requeue(run)
+            crashes = run.crashes + 1
+            if crashes >= self._max_attempts:
+                said = f"{crashes} workers died while they drove this run"
+                await self._fail(run.id, Ending.failed("POISON", said))
+                continue
+            tx = Transaction(self._ids)
+            self._db.move(run, Released(), tx, worker=None, crashes=crashes)
+            await self._pay(tx)
         return len(orphans)
 
     async def oldest_queued(self) -> timedelta | None:
@@ -292,42 +407,20 @@ class MemoryRunStore:
             if run.agent not in known and self._db.waited(run.id) >= after
         ]
         for run in lost:
-            ending = Ending.failed("UNKNOWN_AGENT", f"no worker serves the agent {run.agent!r}")
-            thread = settle(self._db, run, ending, Salvage(), self._ids)
-            self._announce(thread.id, thread.version)
+            said = f"no worker serves the agent {run.agent!r}"
+            await self._fail(run.id, Ending.failed("UNKNOWN_AGENT", said))
         return len(lost)
 
     async def stranded(self) -> Sequence[str]:
         """See ``RunStore.stranded``."""
         await self._db.turn()
-        sentences = [
-            f"thread {thread.key} is busy with run {thread.live_run}, which has ended"
-            for thread in self._db.threads.values()
-            if thread.live_run is not None and self._db.runs[thread.live_run].status in FINAL
-        ]
-        sentences += [
-            f"run {run.id} is parked though what it waits for is there"
-            for run in self._db.runs.values()
-            if run.status in PARKED and self._db.waits[run.id].is_met(self._db.steps[run.id])
-        ]
-        return sentences
+        return stranded(self._db)
 
-    def _new_thread(self, start: StartRun) -> Thread:
-        return self._db.put(
-            Thread(
-                start.thread_id,
-                start.thread_key,
-                start.agent,
-                ThreadStatus.QUEUED,
-                live_run=None,
-                epoch=0,
-                seq=0,
-                version=0,
-                wakes=0,
-                owner=start.owner,
-                created_at=self._db.now(),
-            )
-        )
+    # ---- inside ----
+
+    def _is_unfinished(self, thread_id: str, run_id: str) -> bool:
+        run = self._db.runs.get(run_id)
+        return run is not None and run.thread_id == thread_id and run.status not in FINAL
 
     def _running(self) -> list[Run]:
         return [run for run in self._db.runs.values() if run.status is RunStatus.RUNNING]
@@ -335,19 +428,64 @@ class MemoryRunStore:
     def _queued(self) -> list[Run]:
         return [run for run in self._db.runs.values() if run.status is RunStatus.QUEUED]
 
-    async def _requeue(self, run: Run) -> None:
-        thread = self._db.move(run, Released(), worker=None)
-        self._announce(thread.id, thread.version)
-        await self._doorbell.ring(run.id)
+    def _claimable(self, serves: Serves, *, last_try: bool) -> list[Run]:
+        def fits(run: Run) -> bool:
+            if run.agent not in serves.agents:
+                return False
+            is_last = run.crashes >= self._max_attempts - 1
+            return is_last == last_try and run.agent_version in {None, serves.agents[run.agent]}
 
-    async def _close(self, thread: Thread) -> Salvage:
+        queued = [run for run in self._queued() if fits(run)]
+        return sorted(queued, key=lambda run: self._db.queued_at[run.id])
+
+    def _end(self, run: Run, ending: Ending, tx: Transaction) -> None:
+        """End a live run and give its thread, and those of its children, to who comes next."""
+        settle(self._db, run, ending, tx)
+        for fence in list(tx.ended):
+            thread = self._db.threads[fence.thread_id]
+            if thread.live_run is None:
+                follow_up(self._db, thread, tx)
+
+    async def _fail(self, run_id: str, ending: Ending) -> bool:
+        tx = await self._begin(run_id)
+        run = self._db.runs[run_id]
+        if run.status in FINAL:
+            return False
+        if run.status is RunStatus.PENDING:
+            end_pending(self._db, run, ending, tx)
+        else:
+            self._end(run, ending, tx)
+        await self._pay(tx)
+        return True
+
+    async def _begin(self, run_id: str | None = None) -> Transaction:
+        """Open a transaction that may end this run and its children: their journals are closed."""
+        await self._db.turn()
+        salvages: dict[str, Salvage] = {}
+        wanted = [run_id] if run_id else []
+        while wanted:
+            run = self._db.runs[wanted.pop()]
+            wanted += [child.id for child in self._db.children(run.id)]
+            thread = self._db.threads[run.thread_id]
+            if thread.live_run == run.id:
+                salvages[run.id] = await self._close(Fence(thread.id, run.id, thread.epoch))
+        return Transaction(self._ids, salvages)
+
+    async def _close(self, fence: Fence) -> Salvage:
         try:
-            return await self._journal.close(thread.id, thread.epoch)
+            return await self._journal.close(fence.thread_id, fence.epoch)
         except JournalUnavailable:
             return Salvage()
 
-    async def _drop(self, fence: Fence) -> None:
-        try:
-            await self._journal.drop(fence.thread_id, fence.epoch)
-        except JournalUnavailable:
-            return
+    async def _pay(self, tx: Transaction) -> None:
+        for thread_id, version in tx.changed.items():
+            self._announce(thread_id, version)
+        for run_id in tx.queued:
+            await self._doorbell.ring(run_id)
+        for worker, fence in tx.driven:
+            await self._aborts.abort(worker, fence)
+        for fence in tx.ended:
+            try:
+                await self._journal.drop(fence.thread_id, fence.epoch)
+            except JournalUnavailable:
+                continue

@@ -1,7 +1,6 @@
-"""What a record and an end do to the rows: the part of the store that is the same for both."""
+"""What the one statement of ``record`` does, and how rows are appended."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -11,19 +10,18 @@ from app.domain.message import (
     Message,
     MessageStatus,
     Part,
-    assistant_key,
-    interrupted_part,
 )
-from app.domain.ports import Ids, Recorded, Salvage
+from app.domain.ports import Recorded
 from app.domain.record import FilledMessage, NewApproval, NewMessage, Record
-from app.domain.run import Ended, Ending, Fence, Run
-from app.domain.settling import interrupted_message
+from app.domain.run import Fence
 from app.domain.storable import Json, decode
 from app.domain.thread import Thread
-from app.testing.memory_database import MemoryDatabase
+from app.testing.memory_database import MemoryDatabase, Transaction
 
 
-def record_step(db: MemoryDatabase, fence: Fence, record: Record) -> Recorded | None:
+def record_step(
+    db: MemoryDatabase, fence: Fence, record: Record, tx: Transaction
+) -> Recorded | None:
     """Do what the one statement of ``record`` does."""
     thread = db.holder(fence)
     if thread is None:
@@ -33,6 +31,7 @@ def record_step(db: MemoryDatabase, fence: Fence, record: Record) -> Recorded | 
         return Recorded(thread.version, thread.wakes, was_new=False)
     writes = record.writes
     _check(db, writes.messages, writes.filled)
+    _consume(db, writes.consumed)
     thread = replace(thread, version=thread.version + 1, usage=writes.thread_usage or thread.usage)
     if writes.filled is not None:
         _fill(db, thread, writes.filled)
@@ -46,7 +45,7 @@ def record_step(db: MemoryDatabase, fence: Fence, record: Record) -> Recorded | 
         usage=writes.run_usage or run.usage,
     )
     steps[record.step] = (record.turn, record.value)
-    db.put(thread)
+    db.put(thread, tx)
     return Recorded(thread.version, thread.wakes, was_new=True)
 
 
@@ -77,52 +76,20 @@ def append(db: MemoryDatabase, thread: Thread, run_id: str, rows: Sequence[NewMe
     return replace(thread, seq=thread.seq + len(rows))
 
 
-def settle(db: MemoryDatabase, run: Run, ending: Ending, salvage: Salvage, ids: Ids) -> Thread:
-    """Do what the transaction of an end does, and return the thread after it."""
-    thread = db.threads[run.thread_id]
-    fence = Fence(thread.id, run.id, thread.epoch)
-    for entry in salvage.entries:
-        with suppress(RecordRefused):  # one that is refused does not hold up the end
-            record_step(db, fence, entry)
-    unrecorded = [
-        piece for piece in salvage.shown if assistant_key(piece.run_id, piece.turn) not in db.keys
-    ]
-    cut_off = interrupted_message(ids.new(), run.id, thread.epoch, unrecorded)
-    thread = db.move(
-        db.runs[run.id],
-        Ended(ending.status),
-        stopped=ending.stopped,
-        error=ending.error,
-        worker=None,
-        finished_at=db.now(),
-    )
-    if cut_off is not None:
-        thread = append(db, thread, run.id, (cut_off,))
-    _interrupt(db, thread, run.id)
-    return db.put(replace(thread, error=ending.error))
-
-
-def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str) -> None:
-    rows = db.messages[thread.id]
-    for place, row in enumerate(rows):
-        if row.run_id == run_id and row.status is MessageStatus.OPEN:
-            parts = [interrupted_part(part) for part in row.parts]
-            rows[place] = replace(
-                row, parts=parts, status=MessageStatus.INTERRUPTED, version=thread.version
-            )
-    for approval in db.pending(thread.id):
-        if approval.run_id == run_id:
-            db.approvals[(thread.id, approval.tool_call_id)] = replace(
-                approval, status=ApprovalStatus.CANCELLED, version=thread.version
-            )
-
-
 def _check(db: MemoryDatabase, rows: Sequence[NewMessage], filled: FilledMessage | None) -> None:
     """Refuse what the constraints would refuse, before anything changes."""
     if any(row.key in db.keys for row in rows):
         raise RecordRefused("a message with this key is there already")
     if filled is not None and filled.key not in db.keys:
         raise RecordRefused(f"{filled.key} has no open row")
+
+
+def _consume(db: MemoryDatabase, signals: Sequence[str]) -> None:
+    if any(each not in db.signals for each in signals):
+        raise RecordRefused("a signal was read already")
+    for each in signals:
+        del db.signals[each]
+        db.read_signals.add(each)
 
 
 def _fill(db: MemoryDatabase, thread: Thread, filled: FilledMessage) -> None:
