@@ -113,10 +113,11 @@ class MemoryDatabase:
             tx,
         )
 
-    def put(self, thread: Thread, tx: Transaction) -> Thread:
-        """Store a thread's row."""
+    def put(self, thread: Thread, tx: Transaction | None = None) -> Thread:
+        """Store a thread's row; without a transaction nobody is told."""
         self.threads[thread.id] = replace(thread, updated_at=self.now())
-        tx.changed[thread.id] = thread.version
+        if tx is not None:
+            tx.changed[thread.id] = thread.version
         return self.threads[thread.id]
 
     def pending(self, thread_id: str) -> list[Approval]:

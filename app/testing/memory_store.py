@@ -41,7 +41,7 @@ from app.domain.run import (
     Waits,
 )
 from app.domain.signal import NewSignal, Signalled, SignalMode
-from app.domain.storable import decode
+from app.domain.storable import Json, decode
 from app.testing.memory_database import MemoryDatabase, MemoryTimer, Transaction
 from app.testing.memory_settling import end_pending, reopen, settle, store_fact
 from app.testing.memory_starting import follow_up, put_signal, start_run
