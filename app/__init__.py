@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.authoring.agent import Agent
+    from app.authoring.agent_tool import agent_as_tool
     from app.authoring.contexts import ActionContext, MutationContext, QueryContext
     from app.authoring.function_tool import function_tool
     from app.authoring.functions import action, mutation, query
@@ -36,6 +37,7 @@ __all__ = [
     "ToolError",
     "Unauthenticated",
     "action",
+    "agent_as_tool",
     "function_tool",
     "mutation",
     "query",
@@ -44,6 +46,7 @@ __all__ = [
 
 _HOMES = {
     "agent": ("Agent",),
+    "agent_tool": ("agent_as_tool",),
     "contexts": ("ActionContext", "MutationContext", "QueryContext"),
     "function_tool": ("function_tool",),
     "functions": ("action", "mutation", "query"),

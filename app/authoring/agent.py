@@ -2,23 +2,31 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
+from pydantic_core import to_jsonable_python
+
+from app.authoring.agent_tool import AgentTool
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
 from app.authoring.place import Place, calling_place
 from app.authoring.producer import RESERVED_SLUGS
 from app.authoring.tool_context import InstructionsContext
-from app.authoring.tools import Tool, check_tool_name
+from app.authoring.tools import Tool, ToolOptions, as_duration, check_tool_name
+from app.domain.ports import OnBusy
+from app.domain.storable import Json, decode, encode
 from app.models.resolve import ModelSource, names_a_model
 from app.threads.access import Access
 
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
 )
-AnyTool: TypeAlias = Tool | FunctionTool
+NamedTool: TypeAlias = Tool | FunctionTool | AgentTool
+AnyTool: TypeAlias = Union[NamedTool, "Agent"]
+OnConcurrentRun: TypeAlias = Literal["reject", "replace", "queue", "steer"]
 
 DEFAULT_TURNS: Final = 100
 TOOL_RETRIES: Final = 2
@@ -30,6 +38,7 @@ RESERVED_TOOL_NAMES: Final = frozenset(
 )
 RESERVED_TOOL_PREFIX: Final = "handoff_to_"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_VERSION = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
 
 class Agent:
@@ -43,6 +52,10 @@ class Agent:
             (``authenticated``), anybody (``public``), server code alone (``internal``).
         max_turns: model requests per run at most.
         tool_retries: how often a failing tool is tried again, unless it says otherwise.
+        on_concurrent_run: what a start does on a thread that has an unfinished run.
+        version: pins runs to workers that have this version of the agent.
+        timeout: a run fails as ``TIMED_OUT`` this long after its start.
+        initial_state: the synced state that a new thread begins with; ``None`` for none.
     """
 
     def __init__(
@@ -59,6 +72,10 @@ class Agent:
         tools: Iterable[AnyTool] | Mapping[str, AnyTool] = (),
         access: Access = "authenticated",
         tool_retries: int = TOOL_RETRIES,
+        on_concurrent_run: OnConcurrentRun = "reject",
+        version: str | None = None,
+        timeout: float | timedelta | None = None,
+        initial_state: object = None,
     ) -> None:
         """Declare an agent.
 
@@ -73,9 +90,16 @@ class Agent:
             system_prompt: another spelling of ``instructions``.
             max_turns: model requests per run at most, 100 by default.
             max_steps: another spelling of ``max_turns``.
-            tools: a list, or a mapping from the name that the model sees.
+            tools: a list, or a mapping from the name that the model sees.  An agent among
+                them may be asked by its slug, and is waited for.
             access: see the class.
             tool_retries: see the class.
+            on_concurrent_run: ``"reject"`` refuses the start, ``"replace"`` cancels the run in
+                flight, ``"queue"`` lets the new one wait its turn, ``"steer"`` hands the
+                message to the run in flight, which reads it before its next model request.
+            version: see the class; without one, any worker takes any run.
+            timeout: a duration or seconds; waiting counts.  By default there is no limit.
+            initial_state: anything with a JSON form.
 
         Raises:
             DeclarationError: something contradicts something; the message names the fix.
@@ -91,10 +115,17 @@ class Agent:
         )
         self.tool_retries = _at_least(0, tool_retries, "tool_retries", self.place)
         self.description = description
-        self.tools: Mapping[str, AnyTool] = MappingProxyType(_by_name(tools, self.place))
+        self._offered = _offered(tools, self.place)
+        self._tools: Mapping[str, NamedTool] | None = None
+        if all(not isinstance(each, AgentTool) or each.has_name for each in self._offered):
+            self._tools = _by_name(self._offered, self.place)
         if access not in get_args(Access):
             raise self.place.error(f"access={access!r}: it is one of {', '.join(get_args(Access))}")
         self.access: Access = access
+        self.on_concurrent_run = _checked_policy(on_concurrent_run, self.place)
+        self.version = _checked_version(version, self.place)
+        self.timeout = _checked_timeout(timeout, self.place)
+        self.initial_state = _checked_state(initial_state, self.place)
         self._slug = None if slug is None else _checked_slug(slug, self.place)
         self._name = name
 
@@ -112,6 +143,22 @@ class Agent:
         return self._slug
 
     @property
+    def has_slug(self) -> bool:
+        """Whether the slug is known: one that is not given comes from the module."""
+        return self._slug is not None
+
+    @property
+    def tools(self) -> Mapping[str, NamedTool]:
+        """What the model may call, by name.
+
+        Raises:
+            DeclarationError: an agent among them has no slug yet, or takes another's name.
+        """
+        if self._tools is None:
+            self._tools = _by_name(self._offered, self.place)
+        return self._tools
+
+    @property
     def name(self) -> str:
         """What people read."""
         return self._name or self.slug.replace("_", " ").replace("-", " ").capitalize()
@@ -120,6 +167,16 @@ class Agent:
         """Take the slug from the name that a module gives to this agent, if it has none."""
         if self._slug is None:
             self._slug = _checked_slug(attribute, self.place)
+
+    def bind_agents(self, agents: Mapping[str, "Agent"]) -> None:
+        """Find the agents that this one may ask, now that all are known.
+
+        Raises:
+            DeclarationError: one of them is not there.
+        """
+        for each in self.tools.values():
+            if isinstance(each, AgentTool):
+                each.resolve(agents)
 
     def __repr__(self) -> str:
         return f"<Agent {self._slug or '?'} at {self.place}>"
@@ -164,24 +221,73 @@ def _checked_model(model: ModelSource, place: Place) -> ModelSource:
     return model
 
 
-def _by_name(tools: Iterable[AnyTool] | Mapping[str, AnyTool], place: Place) -> dict[str, AnyTool]:
-    named: dict[str, AnyTool] = {}
+def _checked_policy(policy: str, place: Place) -> OnBusy:
+    try:
+        return OnBusy(policy)
+    except ValueError:
+        known = ", ".join(get_args(OnConcurrentRun))
+        raise place.error(f"on_concurrent_run={policy!r}: it is one of {known}") from None
+
+
+def _checked_version(version: str | None, place: Place) -> str | None:
+    if version is not None and not _VERSION.fullmatch(version):
+        raise place.error(
+            f"version={version!r}: use up to 64 letters, digits, '.', '-', '_' and '+'"
+        )
+    return version
+
+
+def _checked_timeout(timeout: float | timedelta | None, place: Place) -> timedelta | None:
+    duration = as_duration(timeout)
+    if duration is not None and duration <= timedelta(0):
+        raise place.error("timeout has to be longer than nothing")
+    return duration
+
+
+def _checked_state(state: object, place: Place) -> Json:
+    try:
+        return decode(encode(to_jsonable_python(state)))
+    except (ValueError, TypeError) as error:
+        raise place.error(f"initial_state has no JSON form: {error}") from error
+
+
+def _offered(tools: Iterable[AnyTool] | Mapping[str, AnyTool], place: Place) -> Sequence[NamedTool]:
     pairs = tools.items() if isinstance(tools, Mapping) else ((None, each) for each in tools)
+    offered: list[NamedTool] = []
     for given, each in pairs:
         if isinstance(each, ServerFunction):
             raise place.error(f"offer the function {each.name!r} as function_tool({each.name})")
-        if not isinstance(each, Tool | FunctionTool):
+        tool = _waited_for(each, place) if isinstance(each, Agent) else each
+        if not isinstance(tool, Tool | FunctionTool | AgentTool):
             raise place.error(f"{each!r} is no tool: decorate the function with @tool")
-        offered = each if given is None else each.renamed(given)
-        name = check_tool_name(offered.name, place)
+        offered.append(tool if given is None else tool.renamed(given))
+    return offered
+
+
+def _waited_for(agent: Agent, place: Place) -> AgentTool:
+    """Return an agent in ``tools`` as a tool: it is waited for without limit (R17)."""
+    return AgentTool(
+        target=agent,
+        given_name=None,
+        description=None,
+        options=ToolOptions(),
+        give_up_after=None,
+        place=place,
+    )
+
+
+def _by_name(tools: Sequence[NamedTool], place: Place) -> Mapping[str, NamedTool]:
+    named: dict[str, NamedTool] = {}
+    for each in tools:
+        name = check_tool_name(each.name, place)
         if name in RESERVED_TOOL_NAMES or name.startswith(RESERVED_TOOL_PREFIX):
             raise place.error(
                 f"the tool name {name!r} is kept for a built-in: give another with name=..."
             )
         if name in named:
             raise place.error(f"two tools are called {name!r}: rename one with name=...")
-        named[name] = offered
-    return named
+        named[name] = each
+    return MappingProxyType(named)
 
 
 def takes_context(instructions: Callable[..., object]) -> bool:

@@ -14,7 +14,8 @@ def agents_in(modules: Iterable[ModuleType]) -> dict[str, Agent]:
     holds it; an import elsewhere under another name changes nothing.
 
     Raises:
-        DeclarationError: two agents share a slug, or a name cannot be one.
+        DeclarationError: two agents share a slug, a name cannot be one, or an agent may ask
+            another that there is not.
     """
     found = [
         (module.__name__, attribute, value)
@@ -28,7 +29,10 @@ def agents_in(modules: Iterable[ModuleType]) -> dict[str, Agent]:
         if id(agent) not in agents:
             agent.bind(attribute)
             agents[id(agent)] = agent
-    return _by_slug(agents.values())
+    by_slug = _by_slug(agents.values())
+    for agent in by_slug.values():
+        agent.bind_agents(by_slug)
+    return by_slug
 
 
 def _by_slug(agents: Iterable[Agent]) -> dict[str, Agent]:

@@ -13,7 +13,7 @@ import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from app.authoring.off_loop import off_loop
 from app.authoring.place import Place, calling_place
@@ -87,12 +87,11 @@ class ToolOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tool:
-    """Something that the model may call."""
+class Offer:
+    """What a model is shown: something that it may call, whoever answers the call."""
 
     name: str
     parameters: Parameters
-    call: Callable[[ToolContext, Arguments], Awaitable[object]] = field(repr=False)
     options: ToolOptions
     place: Place
 
@@ -101,9 +100,16 @@ class Tool:
         """What the model is told of it."""
         return self.parameters.description
 
-    def renamed(self, name: str) -> "Tool":
+    def renamed(self, name: str) -> Self:
         """Return the same tool under another name."""
         return dataclasses.replace(self, name=check_tool_name(name, self.place))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tool(Offer):
+    """A call that code answers."""
+
+    call: Callable[[ToolContext, Arguments], Awaitable[object]] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
