@@ -11,7 +11,7 @@ They live in ``SQLModel.metadata`` beside the team's, and change only by migrati
   thread and the run are HOT, whatever the length of a conversation.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -19,6 +19,7 @@ from sqlalchemy import (
     DateTime,
     Index,
     Integer,
+    Interval,
     LargeBinary,
     Text,
     UniqueConstraint,
@@ -34,7 +35,10 @@ _ZERO = {"server_default": text("0")}
 _NOW = {"server_default": func.now()}
 _ROOM = {"fillfactor": 70}
 
+_OPEN = "AND finished_at IS NULL"
+
 LIVE = "status IN ('queued', 'running', 'awaiting_input', 'waiting')"
+PENDING = "status = 'pending'"
 
 
 class ThreadRow(SQLModel, table=True):
@@ -62,6 +66,8 @@ class ThreadRow(SQLModel, table=True):
     wakes: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs=_ZERO)
     usage: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
     error: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
+    state: Any | None = Field(default=None, sa_type=_JSON)
+    """SQL null until it is seeded or set; JSON null is a state."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     updated_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     active_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
@@ -79,6 +85,16 @@ class RunRow(SQLModel, table=True):
         Index("agent_runs_queued", "queued_at", postgresql_where=text("status = 'queued'")),
         Index("agent_runs_running", "worker", postgresql_where=text("status = 'running'")),
         Index("agent_runs_by_thread", "thread", "created_at", "id"),
+        Index("agent_runs_pending", "thread", "place", postgresql_where=text(PENDING)),
+        Index("agent_runs_ended", "thread", "finished_at", postgresql_where=text("input IS NULL")),
+        Index(
+            "agent_runs_children", "parent", postgresql_where=text(f"parent IS NOT NULL {_OPEN}")
+        ),
+        Index(
+            "agent_runs_overdue",
+            "deadline_at",
+            postgresql_where=text(f"deadline_at IS NOT NULL {_OPEN}"),
+        ),
         {"postgresql_with": _ROOM},
     )
 
@@ -93,7 +109,8 @@ class RunRow(SQLModel, table=True):
     policy: dict[str, Any] = Field(sa_type=_JSON)
     turn: int = Field(default=0, sa_type=Integer, sa_column_kwargs=_ZERO)
     usage: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
-    waits: dict[str, Any] | None = Field(default=None, sa_type=JSONB(none_as_null=True))
+    waits: list[list[str]] | None = Field(default=None, sa_type=JSONB(none_as_null=True))
+    """What a parked run waits for: one fact of each group."""
     crashes: int = Field(default=0, sa_type=Integer, sa_column_kwargs=_ZERO)
     """Takeovers from dead workers since the last record."""
     attempts: int = Field(default=0, sa_type=Integer, sa_column_kwargs=_ZERO)
@@ -101,6 +118,17 @@ class RunRow(SQLModel, table=True):
     stopped: str | None = Field(default=None, sa_type=Text)
     error: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
     parent: str | None = Field(default=None, sa_type=Text)
+    parent_thread: str | None = Field(default=None, sa_type=Text)
+    parent_fact: str | None = Field(default=None, sa_type=Text)
+    """The step of the parent run that this run's end answers."""
+    input: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
+    """The user's message of a run that is held back; null once it is in the thread."""
+    place: int | None = Field(default=None, sa_type=BigInteger)
+    """Order among the held back: the thread's version when it was asked for."""
+    time_limit: timedelta | None = Field(default=None, sa_type=Interval)
+    deadline_at: datetime | None = Field(default=None, sa_type=_TIME)
+    crashed_at: datetime | None = Field(default=None, sa_type=_TIME)
+    """When it was last taken from a dead worker."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     finished_at: datetime | None = Field(default=None, sa_type=_TIME)
 
@@ -170,6 +198,58 @@ class ApprovalRow(SQLModel, table=True):
     decided_at: datetime | None = Field(default=None, sa_type=_TIME)
 
 
+class SignalRow(SQLModel, table=True):
+    """A message put into a conversation from outside.  It waits until a run reads it.
+
+    One that was read stays for a day: the same signal may be sent again.
+    """
+
+    __tablename__ = "agent_signals"
+    __table_args__ = (
+        Index("agent_signals_unread", "thread", "place", postgresql_where=text("read_at IS NULL")),
+        Index("agent_signals_read", "read_at", postgresql_where=text("read_at IS NOT NULL")),
+    )
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    thread: str = Field(sa_type=Text)
+    place: int = Field(sa_type=BigInteger)
+    """Order in the thread: the thread's version when it was stored."""
+    mode: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    sender: str = Field(sa_type=Text)
+    author: str | None = Field(default=None, sa_type=Text)
+    dedupe: str | None = Field(default=None, sa_type=Text)
+    reader: str | None = Field(default=None, sa_type=Text)
+    """The run that read it."""
+    created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+    read_at: datetime | None = Field(default=None, sa_type=_TIME)
+
+
+class TimerRow(SQLModel, table=True):
+    """Something that happens once when it is due: a fact of a run, or the start of one.
+
+    A run's timers go with its end.  One that fired stays for a day.
+    """
+
+    __tablename__ = "agent_timers"
+    __table_args__ = (
+        UniqueConstraint("run", "fact", name="agent_timers_fact"),
+        Index("agent_timers_due", "due_at", postgresql_where=text("fired_at IS NULL")),
+        Index("agent_timers_fired", "fired_at", postgresql_where=text("fired_at IS NOT NULL")),
+    )
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    """``RUN/FACT``, or the schedule's."""
+    thread: str | None = Field(default=None, sa_type=Text)
+    run: str | None = Field(default=None, sa_type=Text)
+    fact: str | None = Field(default=None, sa_type=Text)
+    start: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
+    due_at: datetime = Field(sa_type=_TIME)
+    fired_at: datetime | None = Field(default=None, sa_type=_TIME)
+    error: str | None = Field(default=None, sa_type=Text)
+    """Why the start was refused when it was due."""
+
+
 class WorkerRow(SQLModel, table=True):
     """A worker process.  Its id is fresh at each start.
 
@@ -183,6 +263,8 @@ class WorkerRow(SQLModel, table=True):
     id: str = Field(primary_key=True, sa_type=Text)
     beat: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs=_ZERO)
     agents: list[str] = Field(sa_type=ARRAY(Text))
+    versions: list[str | None] | None = Field(default=None, sa_type=ARRAY(Text))
+    """The version of each of these agents that its code has."""
     started_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     gone_at: datetime | None = Field(default=None, sa_type=_TIME)
 
