@@ -1,8 +1,6 @@
 """The memory of calls: a call that is repeated under its key finds what the first one did."""
 
-from dataclasses import dataclass
-from typing import Protocol
-
+from app.domain.calls import CallKey, RememberedCall
 from app.store.executors import Executor
 
 _NOTE = """
@@ -26,34 +24,7 @@ RETURNING 1
 """
 
 
-class CallKey(Protocol):
-    """Who calls what under which key; ``identity`` is empty for an anonymous caller."""
-
-    @property
-    def identity(self) -> str:
-        """The caller's verified subject."""
-        ...
-
-    @property
-    def function(self) -> str:
-        """The function's reference."""
-        ...
-
-    @property
-    def dedupe(self) -> str:
-        """The client's key for this call."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierCall:
-    """What the first call left: the digest of its arguments, and its result as JSON text."""
-
-    arguments: str
-    result: str | None
-
-
-async def remember(executor: Executor, call: CallKey, arguments: str) -> EarlierCall | None:
+async def remember(executor: Executor, call: CallKey, arguments: str) -> RememberedCall | None:
     """Note that a call is being made; return the earlier one under its key, if there was one.
 
     Waits for a transaction that is just making the same call.
@@ -64,7 +35,7 @@ async def remember(executor: Executor, call: CallKey, arguments: str) -> Earlier
             return None
         found = await executor.fetch(_FIND, *key)
         if found:
-            return EarlierCall(found[0]["arguments"], found[0]["result"])
+            return RememberedCall(found[0]["arguments"], found[0]["result"])
         # The earlier one was forgotten between the two statements: this is the first.
 
 

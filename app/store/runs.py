@@ -1,11 +1,12 @@
 """``RunStore`` on Postgres: each method is one statement, or one transaction and what it owes."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from app.domain.approval import Approval, Decision
 from app.domain.errors import InvalidArgument, RecordRefused
+from app.domain.facts import NewTimer
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.ports import (
@@ -24,6 +25,7 @@ from app.domain.ports import (
 )
 from app.domain.record import Record
 from app.domain.run import Ending, Fence, Run, RunStatus, Waits
+from app.domain.signal import NewSignal, Signalled
 from app.domain.thread import Thread
 from app.store import queueing, resuming, sweeping, waiting
 from app.store.database import Connection, Database
@@ -48,8 +50,10 @@ class PostgresRunStore:
         doorbell: Doorbell,
         aborts: Aborts,
         ids: Ids,
+        max_attempts: int = 5,
     ) -> None:
         self._db = database
+        self._max_attempts = max_attempts
         self._listeners = Listeners(announce, doorbell, journal, aborts)
         self._settler = Settler(journal, ids)
 
@@ -102,8 +106,12 @@ class PostgresRunStore:
             self._listeners.announce(fence.thread_id, recorded.version)
         return recorded
 
-    async def park(self, fence: Fence, seen: int, waits: Waits) -> Verdict:
+    async def park(
+        self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
+    ) -> Verdict:
         """See ``RunStore.park``."""
+        if timers:
+            raise NotImplementedError
         return await self._transact(lambda c, owed: waiting.park(c, fence, seen, waits, owed))
 
     async def finish(self, fence: Fence, ending: Ending, seen: int | None) -> Verdict:
@@ -175,6 +183,52 @@ class PostgresRunStore:
     async def stranded(self) -> Sequence[str]:
         """See ``RunStore.stranded``."""
         return await sweeping.stranded(self._db)
+
+    async def last_try_waits(self, serves: Serves) -> timedelta | None:
+        """See ``RunStore.last_try_waits``."""
+        raise NotImplementedError
+
+    async def spawn(self, fence: Fence, start: StartRun) -> StartedRun | None:
+        """See ``RunStore.spawn``."""
+        raise NotImplementedError
+
+    async def read_state(self, thread_id: str) -> str | None:
+        """See ``RunStore.read_state``."""
+        raise NotImplementedError
+
+    async def write_state(self, fence: Fence, state: str) -> bool:
+        """See ``RunStore.write_state``."""
+        raise NotImplementedError
+
+    async def update_state(
+        self, fence: Fence, receipt: str, turn: int | None, change: Callable[[str | None], str]
+    ) -> bool:
+        """See ``RunStore.update_state``."""
+        raise NotImplementedError
+
+    async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
+        """See ``RunStore.retry``."""
+        raise NotImplementedError
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """See ``RunStore.signal``."""
+        raise NotImplementedError
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """See ``RunStore.send_event``."""
+        raise NotImplementedError
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """See ``RunStore.schedule``."""
+        raise NotImplementedError
+
+    async def fire_due(self, limit: int) -> int:
+        """See ``RunStore.fire_due``."""
+        raise NotImplementedError
+
+    async def fail_overdue(self) -> int:
+        """See ``RunStore.fail_overdue``."""
+        raise NotImplementedError
 
     async def _fail_unknown(self, thread: str, run_id: str, agent: str, after: timedelta) -> bool:
         async def work(connection: Connection, owed: Owed) -> bool:

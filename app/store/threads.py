@@ -37,6 +37,7 @@ _PAGE = f"{MESSAGES} WHERE m.thread = $1 AND m.seq < coalesce($3, 1::bigint << 6
 _CHANGES = f"{MESSAGES} WHERE m.thread = $1 {_CHANGED}"
 _PENDING = f"{APPROVALS} WHERE a.thread = $1 AND a.status = 'pending' ORDER BY a.requested_at, a.id"
 _VERSIONS = "SELECT id, version FROM agent_threads WHERE id = ANY ($1::text[])"
+_STATE = "SELECT state FROM agent_threads WHERE id = $1"
 _TIMELINE = """
 SELECT format('%s-%s', system_identifier,
               ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int) AS timeline
@@ -134,6 +135,11 @@ class PostgresThreadReader:
         else:
             rows = await self._db.fetch(_SESSIONS_OF_ONE, agent, before, limit, owner)
         return [thread_from(row) for row in rows]
+
+    async def state(self, thread_id: str) -> str | None:
+        """See ``ThreadReader.state``."""
+        rows = await self._db.fetch(_STATE, thread_id)
+        return rows[0]["state"] if rows else None
 
     async def timeline(self) -> str:
         """See ``ThreadReader.timeline``."""

@@ -5,10 +5,9 @@ told after the commit.  A session's own ``commit`` and ``rollback`` cannot tear 
 the first waits for the end of the block, the second undoes the whole.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import Generic, TypeVar
 
 from asyncpg.exceptions import ReadOnlySQLTransactionError
 from sqlalchemy.exc import DBAPIError
@@ -16,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.domain.calls import CallKey, RememberedCall
 from app.domain.errors import AgentFault, InvalidArgument, StoreUnavailable
 from app.domain.ports import Announce, Doorbell, StartedRun, StartRun
 from app.store import calls
@@ -24,26 +24,18 @@ from app.store.owed import Owed
 from app.store.sessions import deliberate, has_failed, session_engine
 from app.store.starting import start_run
 
-Earlier = TypeVar("Earlier")
 
-
-class PostgresUnit(Generic[Earlier]):
+class PostgresUnit:
     """One open transaction.
 
     Attributes:
         session: for the function's own tables, in this transaction.
     """
 
-    def __init__(
-        self,
-        connection: AsyncConnection,
-        session: AsyncSession,
-        earlier: Callable[[str, str | None], Earlier],
-    ) -> None:
+    def __init__(self, connection: AsyncConnection, session: AsyncSession) -> None:
         self.session = session
         self.owed = Owed()
         self._executor = SessionExecutor(connection)
-        self._earlier = earlier
         self._is_remembered = False
 
     @property
@@ -63,43 +55,29 @@ class PostgresUnit(Generic[Earlier]):
         self.owed.queued.append(started.run_id)
         return started
 
-    async def remember(self, call: calls.CallKey, arguments: str) -> Earlier | None:
+    async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:
         """Note that this call is being made; return the earlier one if there was one."""
         found = await calls.remember(self._executor, call, arguments)
         self._is_remembered = True
-        return None if found is None else self._earlier(found.arguments, found.result)
+        return found
 
-    async def answer(self, call: calls.CallKey, result: str) -> None:
+    async def answer(self, call: CallKey, result: str) -> None:
         """Store the result (JSON text) of a remembered call."""
         await calls.answer(self._executor, call, result)
 
 
-class PostgresTransactions(Generic[Earlier]):
-    """Opens units of work.  Use as an async context manager.
+class PostgresTransactions:
+    """Opens units of work.  Use as an async context manager."""
 
-    Args:
-        earlier: makes what ``remember`` answers, from the digest of the earlier call's
-            arguments and its result; its type belongs to whoever asks.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        announce: Announce,
-        doorbell: Doorbell,
-        earlier: Callable[[str, str | None], Earlier],
-        size: int = 10,
-    ) -> None:
+    def __init__(self, url: str, *, announce: Announce, doorbell: Doorbell, size: int = 10) -> None:
         self._engine = session_engine(url, size=size)
         self._reading = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         self._announce = announce
         self._doorbell = doorbell
-        self._earlier = earlier
 
-    async def __aenter__(self) -> "PostgresTransactions[Earlier]":
+    async def __aenter__(self) -> "PostgresTransactions":
         """Be ready; no connection is made yet."""
         return self
 
@@ -113,7 +91,7 @@ class PostgresTransactions(Generic[Earlier]):
         await self._engine.dispose()
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[PostgresUnit[Earlier]]:
+    async def begin(self) -> AsyncIterator[PostgresUnit]:
         """Open a unit of work; it commits when the block ends without an error.
 
         Raises:
@@ -125,7 +103,7 @@ class PostgresTransactions(Generic[Earlier]):
                 session = AsyncSession(
                     connection, expire_on_commit=False, join_transaction_mode="rollback_only"
                 )
-                unit = PostgresUnit(connection, session, self._earlier)
+                unit = PostgresUnit(connection, session)
                 async with session:
                     _ = await session.connection()  # its rollback is the unit's from now on
                     yield unit
@@ -160,7 +138,7 @@ def _refusing_writes() -> Iterator[None]:
         raise
 
 
-def _refuse_a_broken_promise(unit: PostgresUnit[Earlier]) -> None:
+def _refuse_a_broken_promise(unit: PostgresUnit) -> None:
     if unit.must_commit:
         raise AgentFault(
             "the transaction was rolled back inside the function, but a run was started in it or "
