@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app.domain.errors import StoreUnavailable
-from app.domain.ports import ClaimedRun, Clock
+from app.domain.ports import ClaimedRun, Clock, Serves
 from app.domain.run import Fence
 from app.engine.drive import DrivePorts, drive, prepare
 from app.engine.durable_run import DurableRun
@@ -29,6 +29,9 @@ class _Drive:
     task: asyncio.Task[None]
     claimed_at: float
     """When the claim was answered, by ``Clock.boot_s``."""
+
+
+PATIENCE_WITH_LAST_TRY = timedelta(seconds=10)
 
 
 class DrivePool:
@@ -54,17 +57,37 @@ class DrivePool:
         self._claiming = False
         self._suspects: set[str] = set()
         self._stopping = False
+        self._last_try: timedelta | None = None
+        self._is_alone = False
         self._tasks = asyncio.TaskGroup()
 
     @property
     def has_room(self) -> bool:
         """Whether another run could start now."""
-        return not self._stopping and len(self._drives) < self._slots
+        is_kept_free = self._is_alone or (
+            self._last_try is not None and self._last_try >= PATIENCE_WITH_LAST_TRY
+        )
+        return not self._stopping and not is_kept_free and len(self._drives) < self._slots
+
+    @property
+    def serves(self) -> Serves:
+        """What this pool can drive."""
+        return self._ports.serves
 
     @property
     def size(self) -> int:
         """How many drives are under way."""
         return len(self._drives)
+
+    def note_last_try(self, waited: timedelta | None) -> None:
+        """Take note of a queued run at its last try: for how long it has waited, if there is one.
+
+        It is driven by a worker that holds no other run, so that innocents are not blamed
+        for what it does to its worker.  One that has waited long makes this pool empty itself.
+        """
+        self._last_try = waited
+        if waited is not None and not self._drives:
+            self.ring()
 
     def ring(self) -> None:
         """Claim soon; many rings at once are one claim."""
@@ -76,6 +99,8 @@ class DrivePool:
             while True:
                 await self._rung.wait()
                 self._rung.clear()
+                if self._last_try is not None and not self._drives and not self._stopping:
+                    await self._claim(1, last_try=True)
                 if self.has_room:
                     await self._claim(self._slots - len(self._drives))
 
@@ -118,16 +143,21 @@ class DrivePool:
             self._tasks.create_task(self._release(listed[run_id]))
         self._suspects = unknown - self._suspects
 
-    async def _claim(self, room: int) -> None:
+    async def _claim(self, room: int, *, last_try: bool = False) -> None:
         self._claiming = True
         try:
-            claimed = await self._ports.store.claim(self.worker_id, self._ports.serves, room)
+            claimed = await self._ports.store.claim(
+                self.worker_id, self._ports.serves, room, last_try=last_try
+            )
         except StoreUnavailable as error:
             log.warning("nothing claimed: %s", error)  # the next tick tries again
             return
         finally:
             self._claiming = False
             self._claim_answered_at = self._clock.boot_s()
+        if last_try:
+            self._last_try = None
+            self._is_alone = bool(claimed)
         for one in claimed:
             if self._stopping:
                 await self._release(one.fence)
@@ -149,6 +179,7 @@ class DrivePool:
     def _ended(self, run_id: str, held: _Drive) -> None:
         if self._drives.get(run_id) is held:
             del self._drives[run_id]
+        self._is_alone = self._is_alone and bool(self._drives)
         if not self._stopping:
             self.ring()
             self.on_room()

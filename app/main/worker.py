@@ -87,7 +87,7 @@ async def _work(
         lease=lease,
         ids=stores.ids,
         programs=_programs(settings, declared, stores),
-        serves=Serves.of(*declared.agents),
+        serves=Serves({slug: agent.version for slug, agent in declared.agents.items()}),
         ending_for=plain_ending,
         on_step=_step_observer(stores.metrics),
     )
