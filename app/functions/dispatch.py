@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import FunctionKind
 from app.authoring.producer import Producers
+from app.domain.calls import RememberedCall
 from app.domain.errors import (
     AgentFault,
     ChatError,
@@ -30,7 +31,7 @@ from app.domain.identity import Identity
 from app.domain.storable import Json
 from app.functions.agent_runs import AgentRuns, CallScope, ImmediateCalls, TransactionalCalls
 from app.functions.memory import Call, answered, failed
-from app.functions.ports import RememberedCall, Transactions
+from app.functions.ports import Transactions
 from app.functions.registry import FunctionRegistry, Registered
 from app.telemetry.metrics import Metrics
 

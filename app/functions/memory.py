@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pydantic_core import to_jsonable_python
 
 from app.domain import errors
+from app.domain.calls import CallKey, RememberedCall
 from app.domain.errors import ChatError, InvalidArgument
 from app.domain.identity import Identity
 from app.domain.storable import Json, decode, encode
-from app.functions.ports import CallKey, RememberedCall
 from app.threads.limits import MAX_DEDUPE
 
 _BY_CODE: dict[str, type[ChatError]] = {

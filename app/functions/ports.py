@@ -10,37 +10,13 @@ Implemented by ``app.store``.  Laws that it keeps:
 """
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
 from app.domain.record import NewMessage
-
-
-@dataclass(frozen=True, slots=True)
-class CallKey:
-    """What makes a call single: who calls what under which key.
-
-    ``identity`` is empty for an anonymous caller; ``function`` is the reference as it
-    is spelled on the wire.
-    """
-
-    identity: str
-    function: str
-    dedupe: str
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedCall:
-    """An earlier call under the same key.
-
-    ``arguments`` is their digest; ``result`` is JSON text, ``None`` while there is none.
-    """
-
-    arguments: str
-    result: str | None
 
 
 class UnitOfWork(Protocol):

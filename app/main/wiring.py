@@ -19,7 +19,7 @@ from app.fanout.announcer import Announcer
 from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
-from app.functions.ports import RememberedCall, ThreadWriter, Transactions
+from app.functions.ports import ThreadWriter, Transactions
 from app.http.identity import IdentitySettings
 from app.journal.journal import RedisJournal
 from app.keyspace import Keys, connect, refuse_eviction
@@ -89,7 +89,6 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
                 settings.database_url,
                 announce=announcer,
                 doorbell=doorbell,
-                earlier=RememberedCall,
             )
         )
         await stack.enter_async_context(background(announcer=announcer.run()))

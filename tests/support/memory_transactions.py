@@ -13,8 +13,8 @@ from typing import cast
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import RunStore, StartedRun, StartRun
-from app.functions.ports import CallKey, RememberedCall
 from app.testing.memory_database import MemoryDatabase
 
 

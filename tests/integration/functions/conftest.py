@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy.orm import registry
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
-from app.functions.ports import RememberedCall
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
 from app.store.thread_writer import PostgresThreadWriter
@@ -67,7 +66,6 @@ async def make_gateway(database_url: str) -> AsyncIterator[MakeGateway]:
                     database_url,
                     announce=around.announce,
                     doorbell=around,
-                    earlier=RememberedCall,
                 )
             )
             store = PostgresRunStore(

@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from app.domain.run import Ending
-from app.functions.ports import RememberedCall
 from app.main.server import LeavingServer, listening_socket
 from app.store.database import Database
 from app.store.thread_writer import PostgresThreadWriter
@@ -35,7 +34,6 @@ async def url(world: StoreWorld, database_url: str) -> AsyncIterator[str]:
             database_url,
             announce=world.around.announce,
             doorbell=world.around,
-            earlier=RememberedCall,
         ) as transactions,
     ):
         writer = PostgresThreadWriter(database, world.around.announce)

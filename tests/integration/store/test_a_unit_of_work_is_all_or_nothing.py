@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 import asyncpg
 import pytest
@@ -10,6 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.domain.calls import CallKey, RememberedCall
 from app.domain.errors import (
     AgentFault,
     Conflict,
@@ -20,21 +20,13 @@ from app.domain.errors import (
 from app.main.embedded import EmbeddedPostgres
 from app.store.calls import forget_old_calls
 from app.store.database import Database
-from app.store.transactions import PostgresTransactions
+from app.store.transactions import PostgresTransactions as Transactions
 from tests.support.store_world import StoreWorld, Surroundings, a_start
 from tests.support.wait_until import wait_until
 
-Earlier = tuple[str, str | None]
-Transactions = PostgresTransactions[Earlier]
 
-
-@dataclass(frozen=True)
-class Key:
-    """See ``app.store.calls.CallKey``."""
-
-    dedupe: str
-    identity: str = ""
-    function: str = "notes:add"
+def a_key(dedupe: str, *, identity: str = "", function: str = "notes:add") -> CallKey:
+    return CallKey(identity, function, dedupe)
 
 
 @pytest.fixture
@@ -47,11 +39,10 @@ async def transactions(database_url: str, around: Surroundings) -> AsyncIterator
     connection = await asyncpg.connect(database_url)
     await connection.execute("CREATE TABLE notes (id serial PRIMARY KEY, body text UNIQUE)")
     await connection.close()
-    async with PostgresTransactions(
+    async with Transactions(
         database_url,
         announce=around.announce,
         doorbell=around,
-        earlier=lambda arguments, result: (arguments, result),
     ) as made:
         yield made
 
@@ -209,7 +200,9 @@ async def test_a_rollback_inside_takes_no_promise_back(transactions: Transaction
     assert await _notes(transactions) == []
 
 
-async def test_units_that_run_into_each_other_are_told_so(transactions: Transactions) -> None:
+async def test_units_that_run_into_each_other_are_told_so(
+    transactions: Transactions,
+) -> None:
     async with transactions.begin() as unit:
         await _add(unit.session, "a")
         await _add(unit.session, "b")
@@ -238,50 +231,50 @@ async def test_a_repeated_call_waits_for_the_first_and_gets_its_result(
 
     async def first() -> None:
         async with transactions.begin() as unit:
-            assert await unit.remember(Key("k"), "digest") is None
+            assert await unit.remember(a_key("k"), "digest") is None
             noted.set()
             await _add(unit.session, "one")
             await asyncio.sleep(0.05)
-            await unit.answer(Key("k"), '{"value":null}')
+            await unit.answer(a_key("k"), '{"value":null}')
 
-    async def again() -> Earlier | None:
+    async def again() -> RememberedCall | None:
         await noted.wait()
         async with transactions.begin() as unit:
-            return await unit.remember(Key("k"), "digest")
+            return await unit.remember(a_key("k"), "digest")
 
     _, earlier = await asyncio.gather(first(), again())
 
-    assert earlier == ("digest", '{"value":null}')
+    assert earlier == RememberedCall("digest", '{"value":null}')
     assert await _notes(transactions) == ["one"]
 
 
 async def test_a_call_that_failed_is_not_remembered(transactions: Transactions) -> None:
     async def undone() -> None:
         async with transactions.begin() as unit:
-            await unit.remember(Key("k"), "digest")
+            await unit.remember(a_key("k"), "digest")
             _ = 1 / 0
 
     with pytest.raises(ZeroDivisionError):
         await undone()
 
     async with transactions.begin() as unit:
-        assert await unit.remember(Key("k"), "digest") is None
+        assert await unit.remember(a_key("k"), "digest") is None
 
 
 async def test_keys_are_of_a_caller_and_a_function(transactions: Transactions) -> None:
     async with transactions.begin() as unit:
-        await unit.remember(Key("k"), "digest")
-        others = [Key("k", identity="ann"), Key("k", function="notes:drop"), Key("other")]
+        await unit.remember(a_key("k"), "digest")
+        others = [a_key("k", identity="ann"), a_key("k", function="notes:drop"), a_key("other")]
         assert [await unit.remember(key, "digest") for key in others] == [None] * 3
-        assert await unit.remember(Key("k"), "digest") == ("digest", None)
+        assert await unit.remember(a_key("k"), "digest") == RememberedCall("digest", None)
 
 
 async def test_calls_are_forgotten_after_a_day(
     transactions: Transactions, database_url: str
 ) -> None:
     async with transactions.begin() as unit:
-        await unit.remember(Key("old"), "digest")
-        await unit.remember(Key("new"), "digest")
+        await unit.remember(a_key("old"), "digest")
+        await unit.remember(a_key("new"), "digest")
     async with Database(database_url, size=1) as database:
         await database.fetch(
             "UPDATE agent_calls SET created_at = now() - interval '25 hours' WHERE dedupe = 'old'"
@@ -295,7 +288,9 @@ async def test_calls_are_forgotten_after_a_day(
 # ---- reading, and outages ----
 
 
-async def test_a_reader_sees_one_moment_and_cannot_write(transactions: Transactions) -> None:
+async def test_a_reader_sees_one_moment_and_cannot_write(
+    transactions: Transactions,
+) -> None:
     async with transactions.read_only() as session:
         connection = await session.connection()
         count = text("SELECT count(*) FROM notes")
@@ -372,7 +367,9 @@ async def test_a_cut_in_the_middle_is_a_transient_fault(
     await wait_until(works, description="a session works again")
 
 
-async def test_a_query_that_writes_is_told_to_be_a_mutation(transactions: Transactions) -> None:
+async def test_a_query_that_writes_is_told_to_be_a_mutation(
+    transactions: Transactions,
+) -> None:
     with pytest.raises(AgentFault, match="declare it as a mutation"):
         async with transactions.read_only() as session:
             await _add(session, "two")
