@@ -13,6 +13,7 @@ from typing import Protocol
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.authoring.producer import Producers
+from app.authoring.scheduler import Scheduler
 from app.domain.identity import Identity
 from app.domain.storable import Json
 
@@ -52,11 +53,13 @@ class MutationContext:
         auth: who is calling; ``auth.user_id`` is ``None`` for an anonymous caller.
         db: a session in the mutation's transaction.  It commits when the body returns.
         agents: ``agents.SLUG.run(...)`` starts a run in the same transaction.
+        scheduler: ``scheduler.run_after(...)`` starts one later, if the transaction commits.
     """
 
     auth: Identity
     db: AsyncSession
     agents: Producers
+    scheduler: Scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,10 @@ class ActionContext:
         auth: who is calling; ``auth.user_id`` is ``None`` for an anonymous caller.
         agents: ``agents.SLUG.run(...)`` starts a run at once.
         run: ``await ctx.run("billing:charge", {...})`` calls a query, mutation or action.
+        scheduler: ``scheduler.run_after(...)`` starts a run later.
     """
 
     auth: Identity
     agents: Producers
     run: RunFunction
+    scheduler: Scheduler

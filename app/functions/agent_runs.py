@@ -1,15 +1,66 @@
-"""What ``ctx.agents`` does: at once in an action, as part of the transaction in a mutation."""
+"""What ``ctx.agents`` and ``ctx.scheduler`` mean in one call.
 
-from dataclasses import dataclass, field
+Requests become starts, ids become runs that the caller may reach.  Nothing is written here:
+``immediate`` and ``transactional`` do that.
+"""
 
-from app.authoring.producer import RunRequest, StartedAgentRun
-from app.domain.errors import InvalidArgument
-from app.domain.identity import Identity
-from app.domain.ports import Ids, RunStore, StartedRun, StartRun, ThreadReader
-from app.domain.run import FINAL, RunStatus
-from app.functions.ports import ThreadWriter, UnitOfWork
-from app.threads.access import readable_thread, thread_of
-from app.threads.starting import Prompt, start_of
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from app.authoring.producer import DeliveryMode, RunRequest
+from app.authoring.tools import as_duration
+from app.domain.errors import Forbidden, InvalidArgument, NotFound
+from app.domain.identity import ADMIN, Identity
+from app.domain.ports import Clock, Ids, OnBusy, RunStore, StartRun, ThreadReader
+from app.domain.run import FINAL, Run
+from app.domain.signal import NewSignal, SignalMode
+from app.domain.storable import Json
+from app.functions.ports import ThreadWriter
+from app.threads.access import (
+    Access,
+    check_may_retry,
+    check_may_signal,
+    readable_thread,
+    thread_of,
+)
+from app.threads.signalling import signal_of
+from app.threads.starting import Prompt, checked_key, start_of
+
+
+class AgentCard(Protocol):
+    """What functions know of an agent."""
+
+    @property
+    def slug(self) -> str:
+        """Its permanent identity."""
+        ...
+
+    @property
+    def access(self) -> Access:
+        """Who may start a run of it from outside."""
+        ...
+
+    @property
+    def on_concurrent_run(self) -> OnBusy:
+        """What a start does on a thread that has an unfinished run."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """What its runs are pinned to."""
+        ...
+
+    @property
+    def timeout(self) -> timedelta | None:
+        """How long a run of it may take."""
+        ...
+
+    @property
+    def initial_state(self) -> Json:
+        """What the state of a new thread begins with."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +71,19 @@ class AgentRuns:
     reader: ThreadReader
     writer: ThreadWriter
     ids: Ids
+    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
-class CancelTarget:
-    """The run that a cancel means."""
+class Target:
+    """The run that a call means."""
 
     thread_id: str
     run_id: str
+
+
+SERVER = Identity(roles=frozenset({ADMIN}))
+"""Server code may reach every thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +91,17 @@ class CallScope:
     """The call that a producer is used in."""
 
     runs: AgentRuns
+    agents: Mapping[str, AgentCard]
     caller: Identity
     dedupe: str | None
 
+    def now(self) -> datetime:
+        """Return the time."""
+        return datetime.fromtimestamp(self.runs.clock.unix_ms() / 1000, UTC)
+
     def start_of(self, request: RunRequest) -> StartRun:
         """Return the start that a producer asks for in this call."""
+        card = self.agents[request.agent]
         return start_of(
             Prompt(
                 agent=request.agent,
@@ -52,106 +114,112 @@ class CallScope:
                 max_turns=request.max_turns,
                 dedupe=self.dedupe,
                 as_admin=self.caller.is_admin,
+                on_busy=_policy(request.on_concurrent_run or card.on_concurrent_run),
+                agent_version=card.version,
+                timeout=card.timeout if request.timeout is None else as_duration(request.timeout),
+                initial_state=(
+                    card.initial_state if request.initial_state is None else request.initial_state
+                ),
             ),
             self.runs.ids,
         )
 
+    async def later_start_of(self, request: RunRequest) -> StartRun:
+        """Return a start for a schedule: nobody will be there to hear that it is refused.
+
+        Raises:
+            Forbidden: the thread belongs to somebody else.
+        """
+        # The send is not the one that the caller's dedupe key belongs to.
+        start = CallScope(self.runs, self.agents, self.caller, None).start_of(request)
+        thread = await self.runs.reader.find(start.thread_key)
+        if thread is not None and thread.owner not in {None, start.owner} and not start.as_admin:
+            raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
+        return start
+
     async def status(self, agent: str, run_id: str) -> str | None:
         """Return where a run of this agent is."""
-        run = await self.runs.reader.run(run_id)
-        return run.status.value if run is not None and run.agent == agent else None
+        run = await self._run(agent, run_id)
+        return None if run is None else run.status.value
 
-    async def target(
+    async def to_cancel(
         self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None
-    ) -> CancelTarget | None:
+    ) -> Target | None:
         """Return the unfinished run that a cancel means; ``None``: there is none for ``by``."""
         reader = self.runs.reader
         if run_id is None:
             if thread_key is None:
                 raise InvalidArgument("cancel needs the id of a run or the key of a thread")
-            thread = await readable_thread(reader, thread_key, by or _SERVER)
+            thread = await readable_thread(reader, thread_key, by or SERVER)
             if thread is None or thread.live_run is None:
                 return None
-            return CancelTarget(thread.id, thread.live_run)
-        run = await reader.run(run_id)
-        if run is None or run.agent != agent or run.status in FINAL:
+            return Target(thread.id, thread.live_run)
+        run = await self._run(agent, run_id)
+        if run is None or run.status in FINAL:
             return None
-        thread = await thread_of(reader, run, by or _SERVER)
+        thread = await thread_of(reader, run, by or SERVER)
         if thread is None or (thread_key is not None and thread.key != thread_key):
             return None
-        return CancelTarget(thread.id, run.id)
+        return Target(thread.id, run.id)
 
+    async def to_retry(self, agent: str, run_id: str, by: Identity | None) -> Target | None:
+        """Return the run that a retry means; ``None``: there is none for ``by``."""
+        caller = by or SERVER
+        run = await self._run(agent, run_id)
+        thread = None if run is None else await thread_of(self.runs.reader, run, caller)
+        if run is None or thread is None:
+            return None
+        card = self.agents.get(agent)
+        check_may_retry(thread, card.access if card else None, caller)
+        return Target(thread.id, run.id)
 
-_SERVER = Identity(roles=frozenset({"admin"}))
-"""Server code may reach every thread."""
+    async def may_tell(self, agent: str, run_id: str, by: Identity | None) -> bool:
+        """Return whether there is such a run for an event of ``by``'s.
 
-
-@dataclass(slots=True)
-class ImmediateCalls:
-    """Producers of an action: each call is a transaction of its own."""
-
-    scope: CallScope
-
-    async def start(self, request: RunRequest) -> StartedAgentRun:
-        """See ``AgentCalls.start``."""
-        started = await self.scope.runs.store.start(self.scope.start_of(request))
-        return StartedAgentRun(started.run_id, started.thread_key)
-
-    async def cancel(
-        self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None
-    ) -> bool:
-        """See ``AgentCalls.cancel``."""
-        target = await self.scope.target(agent, run_id, thread_key, by)
-        if target is None:
+        Raises:
+            Forbidden: there is, and it is not his to tell it anything.
+        """
+        caller = by or SERVER
+        run = await self._run(agent, run_id)
+        thread = None if run is None else await thread_of(self.runs.reader, run, caller)
+        if thread is None:
             return False
-        return await self.scope.runs.store.cancel(target.thread_id, target.run_id) is not None
-
-    async def status(self, agent: str, run_id: str) -> str | None:
-        """See ``AgentCalls.status``."""
-        return await self.scope.status(agent, run_id)
-
-
-@dataclass(slots=True)
-class TransactionalCalls:
-    """Producers of a mutation: starts are written in it, cancels follow its commit.
-
-    A cancel cannot be part of it: it takes what the journal still holds and ends a run
-    under that thread's own lock.
-    """
-
-    scope: CallScope
-    unit: UnitOfWork
-    _started: dict[str, StartedRun] = field(default_factory=dict)
-    _cancels: list[CancelTarget] = field(default_factory=list)
-
-    async def start(self, request: RunRequest) -> StartedAgentRun:
-        """See ``AgentCalls.start``."""
-        started = await self.unit.start(self.scope.start_of(request))
-        self._started[started.run_id] = started
-        return StartedAgentRun(started.run_id, started.thread_key)
-
-    async def cancel(
-        self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None
-    ) -> bool:
-        """See ``AgentCalls.cancel``; ``True`` says that there is an unfinished run to cancel."""
-        own = self._started.get(run_id or "")
-        target = (
-            await self.scope.target(agent, run_id, thread_key, by)
-            if own is None
-            else CancelTarget(own.thread_id, own.run_id)
-        )
-        if target is None:
-            return False
-        self._cancels.append(target)
+        check_may_signal(thread, caller)
         return True
 
-    async def status(self, agent: str, run_id: str) -> str | None:
-        """See ``AgentCalls.status``."""
-        if run_id in self._started:
-            return RunStatus.QUEUED.value
-        return await self.scope.status(agent, run_id)
+    async def thread_to_signal(self, agent: str, thread_key: str, by: Identity | None) -> str:
+        """Return the id of the thread that a signal is for.
 
-    async def after_commit(self) -> None:
-        """Do what had to wait for the commit."""
-        for target in self._cancels:
-            await self.scope.runs.store.cancel(target.thread_id, target.run_id)
+        Raises:
+            Forbidden: ``by`` may not, or nobody could say.
+            NotFound: the agent has no such thread.
+        """
+        thread = await self.runs.reader.find(checked_key(thread_key))
+        check_may_signal(thread, by or SERVER)
+        if thread is None or thread.agent != agent:
+            raise NotFound(f"no thread {thread_key!r} of agent {agent!r}")
+        return thread.id
+
+    def signal_of(
+        self, thread_id: str, message: str, mode: DeliveryMode, by: Identity | None
+    ) -> NewSignal:
+        """Return the signal that the caller, or ``by``, puts into a thread."""
+        return signal_of(thread_id, message, _mode(mode), by or self.caller, self.runs.ids)
+
+    async def _run(self, agent: str, run_id: str) -> Run | None:
+        run = await self.runs.reader.run(run_id)
+        return run if run is not None and run.agent == agent else None
+
+
+def _policy(word: str) -> OnBusy:
+    try:
+        return OnBusy(word)
+    except ValueError:
+        known = ", ".join(each.value for each in OnBusy)
+        raise InvalidArgument(f"on_concurrent_run={word!r}: it is one of {known}") from None
+
+
+def _mode(word: str) -> SignalMode:
+    if word not in {SignalMode.QUEUE, SignalMode.INJECT}:
+        raise InvalidArgument(f"mode={word!r}: a signal is to queue or to inject")
+    return SignalMode(word)

@@ -1,11 +1,11 @@
-"""``agents:agentRun``, ``agentCancel``, ``agentResolveApproval``: what clients may do.
+"""``agents:agentRun``, ``agentCancel``, ``agentRetry``, ``agentResolveApproval``: what clients do.
 
 They check for themselves who may do it (R8).  What a later issue brings is refused
 by name rather than ignored.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -13,24 +13,15 @@ from app.authoring.contexts import ActionContext, MutationContext
 from app.authoring.functions import ServerFunction, action, mutation
 from app.domain.approval import Decision
 from app.domain.errors import InvalidArgument, NotFound
-from app.functions.agent_runs import AgentRuns
+from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_reads import Key
-from app.threads.access import Access, check_may_decide, check_may_start, readable_thread
+from app.threads.access import (
+    check_may_decide,
+    check_may_retry,
+    check_may_start,
+    readable_thread,
+)
 from app.threads.limits import MAX_REASON
-
-
-class AgentCard(Protocol):
-    """What the built-ins know of an agent."""
-
-    @property
-    def slug(self) -> str:
-        """Its permanent identity."""
-        ...
-
-    @property
-    def access(self) -> Access:
-        """Who may start a run of it from outside."""
-        ...
 
 
 class AgentCallFunctions:
@@ -56,6 +47,7 @@ class AgentCallFunctions:
         return [
             mutation(name="agent_run")(self.run),
             action(name="agent_cancel", idempotent=True)(self.cancel),
+            action(name="agent_retry")(self.retry),
             action(name="agent_resolve_approval", idempotent=True)(self.resolve_approval),
         ]
 
@@ -72,8 +64,12 @@ class AgentCallFunctions:
         goal: JsonValue = None,
         output_schema: JsonValue = None,
         attachments: JsonValue = None,
-    ) -> dict[str, str]:
-        """Start a run as the caller, on a new thread or the next one of an old thread."""
+    ) -> dict[str, JsonValue]:
+        """Start a run as the caller, on a new thread or the next one of an old thread.
+
+        What happens on a busy thread is the agent's to say: ``steered`` is a send that the live
+        run ``id`` will read, ``position`` the place of a run that waits until the thread is free.
+        """
         _refuse_later_options(
             mode=mode, goal=goal, outputSchema=output_schema, attachments=attachments
         )
@@ -82,7 +78,12 @@ class AgentCallFunctions:
         started = await ctx.agents.run(
             agent, input=input, owner=ctx.auth.user_id, thread_key=key, title=title, model=model
         )
-        return {"id": started.id, "key": started.thread_key}
+        answer: dict[str, JsonValue] = {"id": started.id, "key": started.thread_key}
+        if started.steered:
+            answer["steered"] = True
+        if started.position is not None:
+            answer["position"] = started.position
+        return answer
 
     async def cancel(
         self,
@@ -97,6 +98,21 @@ class AgentCallFunctions:
             return {"cancelled": False}
         ended = await self._runs.store.cancel(thread.id, run_id)
         return {"cancelled": ended is not None}
+
+    async def retry(
+        self,
+        ctx: ActionContext,
+        *,
+        key: Key,
+        run_id: Annotated[str, Field(min_length=1)] | None = None,
+    ) -> dict[str, bool]:
+        """Let the thread's newest run, which failed, go on from its last finished step."""
+        thread = await readable_thread(self._runs.reader, key, ctx.auth)
+        if thread is None:
+            return {"retried": False}
+        card = self._agents.get(thread.agent)
+        check_may_retry(thread, card.access if card else None, ctx.auth)
+        return {"retried": await self._runs.store.retry(thread.id, run_id) is not None}
 
     async def resolve_approval(
         self,

@@ -7,11 +7,12 @@ learns from them whether a key is in use.
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from app.authoring.contexts import QueryContext
 from app.authoring.functions import ServerFunction, query
 from app.domain.ports import ThreadReader
+from app.domain.storable import decode
 from app.threads.access import readable_thread
 from app.threads.limits import MAX_KEY, PAGE_LIMIT, PAGE_LIMIT_MAX
 from app.threads.views import message_view, thread_view
@@ -57,7 +58,8 @@ class ThreadReads:
             return None
         return thread_view(snapshot)
 
-    async def state(self, ctx: QueryContext, *, key: Key) -> dict[str, Any] | None:
-        """Return the synced state of a thread: the empty object, as no agent can set one yet."""
+    async def state(self, ctx: QueryContext, *, key: Key) -> JsonValue:
+        """Return the synced state of a thread; null when it has none."""
         thread = await readable_thread(self._reader, key, ctx.auth)
-        return None if thread is None else {}
+        stored = None if thread is None else await self._reader.state(thread.id)
+        return None if stored is None else decode(stored)

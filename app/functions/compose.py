@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from app.functions.agent_runs import AgentRuns
-from app.functions.builtin_calls import AgentCallFunctions, AgentCard
+from app.functions.agent_runs import AgentCard, AgentRuns
+from app.functions.builtin_calls import AgentCallFunctions
 from app.functions.builtin_reads import ThreadReads
+from app.functions.builtin_signals import SignalFunctions
 from app.functions.builtin_writes import ThreadWrites
 from app.functions.dispatch import Functions
 from app.functions.ports import Transactions
@@ -36,4 +37,5 @@ def compose_functions(
     registry.add_built_ins(ThreadWrites(runs.writer, runs.ids).functions())
     calls = AgentCallFunctions(runs, agents, open_threads_decide=open_threads_decide)
     registry.add_built_ins(calls.functions())
-    return Functions(registry, transactions, runs, agents.keys(), metrics)
+    registry.add_built_ins(SignalFunctions(runs.reader).functions())
+    return Functions(registry, transactions, runs, agents, metrics)

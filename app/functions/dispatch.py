@@ -11,13 +11,14 @@ Every way in (socket, HTTP, tools, other functions) comes through ``Functions.ca
 import asyncio
 import logging
 import random
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import FunctionKind
 from app.authoring.producer import Producers
+from app.authoring.scheduler import Scheduler
 from app.domain.calls import RememberedCall
 from app.domain.errors import (
     AgentFault,
@@ -29,10 +30,12 @@ from app.domain.errors import (
 )
 from app.domain.identity import Identity
 from app.domain.storable import Json
-from app.functions.agent_runs import AgentRuns, CallScope, ImmediateCalls, TransactionalCalls
+from app.functions.agent_runs import AgentCard, AgentRuns, CallScope
+from app.functions.immediate import ImmediateCalls
 from app.functions.memory import Call, answered, failed
 from app.functions.ports import Transactions
 from app.functions.registry import FunctionRegistry, Registered
+from app.functions.transactional import TransactionalCalls
 from app.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -61,13 +64,13 @@ class Functions:
         registry: FunctionRegistry,
         transactions: Transactions,
         runs: AgentRuns,
-        slugs: Collection[str],
+        agents: Mapping[str, AgentCard],
         metrics: Metrics,
     ) -> None:
         self._registry = registry
         self._transactions = transactions
         self._runs = runs
-        self._slugs = tuple(slugs)
+        self._agents = agents
         self._metrics = metrics
 
     async def call(
@@ -121,9 +124,9 @@ class Functions:
                 return await _deliberate(found, _in_time(self._query(found, arguments, caller)))
             case FunctionKind.MUTATION:
                 mutating = self._mutate(found, arguments, caller, call)
-                value, agents = await _deliberate(found, _in_time(mutating))
-                if agents is not None:
-                    await agents.after_commit()
+                value, calls = await _deliberate(found, _in_time(mutating))
+                if calls is not None:
+                    await calls.after_commit()
                 return value
             case FunctionKind.ACTION if call is None or found.function.idempotent:
                 return await _deliberate(found, self._act(found, arguments, caller, call))
@@ -156,22 +159,30 @@ class Functions:
                 earlier = await unit.remember(call.key, call.arguments)
                 if earlier is not None:
                     return call.outcome_of(earlier), None
-            agents = TransactionalCalls(scope, unit)
-            context = MutationContext(caller, unit.session, Producers(self._slugs, agents))
+            calls = TransactionalCalls(scope, unit)
+            context = MutationContext(
+                caller,
+                unit.session,
+                Producers(self._agents, calls),
+                Scheduler(self._agents, calls),
+            )
             value = await _body(found, context, arguments)
             if call is not None:
                 await unit.answer(call.key, answered(value))
-        return value, agents
+        return value, calls
 
     async def _act(
         self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call | None
     ) -> Json:
-        agents = Producers(self._slugs, ImmediateCalls(self._scope(caller, call)))
+        calls = ImmediateCalls(self._scope(caller, call))
 
         async def run(ref: str, args: Mapping[str, object] | None = None) -> Json:
             return await self.call(ref, args, caller=caller, internal=True)
 
-        return await _body(found, ActionContext(caller, agents, run), arguments)
+        context = ActionContext(
+            caller, Producers(self._agents, calls), run, Scheduler(self._agents, calls)
+        )
+        return await _body(found, context, arguments)
 
     async def _act_once(
         self, found: Registered, arguments: dict[str, Any], caller: Identity, call: Call
@@ -218,7 +229,7 @@ class Functions:
             log.warning("the outcome of %s is not stored: %s", call.key.function, error)
 
     def _scope(self, caller: Identity, call: Call | None) -> CallScope:
-        return CallScope(self._runs, caller, call.key.dedupe if call else None)
+        return CallScope(self._runs, self._agents, caller, call.key.dedupe if call else None)
 
 
 async def _in_time(work: Coroutine[Any, Any, T]) -> T:

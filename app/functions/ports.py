@@ -10,6 +10,7 @@ Implemented by ``app.store``.  Laws that it keeps:
 """
 
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -17,6 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
 from app.domain.record import NewMessage
+from app.domain.signal import NewSignal, Signalled
 
 
 class UnitOfWork(Protocol):
@@ -29,6 +31,18 @@ class UnitOfWork(Protocol):
 
     async def start(self, start: StartRun) -> StartedRun:
         """Write a run in this transaction; see ``RunStore.start``."""
+        ...
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """Write a start that is due later in this transaction; see ``RunStore.schedule``."""
+        ...
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """Store a signal in this transaction; see ``RunStore.signal``."""
+        ...
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """Store an event in this transaction; see ``RunStore.send_event``."""
         ...
 
     async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:

@@ -82,7 +82,13 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
         doorbell = metered_doorbell(RedisDoorbell(redis, keys), metrics)
         aborts = RedisAborts(redis, keys)
         store = PostgresRunStore(
-            database, journal=journal, announce=announcer, doorbell=doorbell, aborts=aborts, ids=ids
+            database,
+            journal=journal,
+            announce=announcer,
+            doorbell=doorbell,
+            aborts=aborts,
+            ids=ids,
+            max_attempts=settings.max_attempts,
         )
         transactions = await stack.enter_async_context(
             PostgresTransactions(
@@ -116,7 +122,7 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         declared.functions,
         declared.agents,
         transactions=core.transactions,
-        runs=AgentRuns(core.store, core.reader, core.writer, core.ids),
+        runs=AgentRuns(core.store, core.reader, core.writer, core.ids, core.clock),
         metrics=core.metrics,
         open_threads_decide=settings.open_threads_decide,
     )

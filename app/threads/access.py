@@ -82,3 +82,35 @@ def check_may_decide(thread: Thread | None, caller: Identity, *, open_threads: b
         if thread.owner is not None and thread.owner == caller.user_id:
             return
     raise Forbidden("only the thread's owner or an admin may decide this")
+
+
+def check_may_signal(thread: Thread | None, caller: Identity) -> None:
+    """Let the caller put a message or an event into this thread, or raise.
+
+    That is for admins and for whoever owns the thread; a missing thread is refused like a
+    foreign one, except to admins, who may know.
+
+    Raises:
+        Forbidden: the caller has no right to, or nobody could say.
+    """
+    owns = thread is not None and thread.owner is not None and thread.owner == caller.user_id
+    if not (owns or caller.is_admin):
+        raise Forbidden("only the thread's owner or an admin may do this")
+
+
+def check_may_retry(thread: Thread, access: Access | None, caller: Identity) -> None:
+    """Let the caller retry a run of this thread, which answers to him, or raise.
+
+    Owners and admins may.  On a thread without an owner, whoever could have started the run.
+
+    Args:
+        thread: the run's.
+        access: the agent's; ``None`` when there is no such agent any more.
+        caller: who asks.
+
+    Raises:
+        NotFound: no such agent, or an internal one: which, we do not say.
+        Unauthenticated: the caller has to sign in first.
+    """
+    if thread.owner is None and not caller.is_admin:
+        check_may_start(thread.agent, access, caller)

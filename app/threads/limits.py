@@ -4,6 +4,7 @@ The socket, HTTP, functions and ``ctx.agents`` refuse the same things, because t
 numbers.  Lengths count characters.
 """
 
+from datetime import timedelta
 from typing import Final
 
 MAX_KEY: Final = 300
@@ -18,6 +19,13 @@ MAX_REASON: Final = 2000
 
 MAX_DEDUPE: Final = 200
 """Of the key under which a repeated call takes effect once."""
+
+MAX_EVENT_NAME: Final = 200
+MAX_PAYLOAD: Final = 262_144
+"""Of the JSON of an event, or of a thread's first state."""
+
+MAX_TIMEOUT: Final = timedelta(days=3660)
+"""The longest that a run may be given."""
 
 MAX_TURNS: Final = 1000
 """The most that a start may ask for."""

@@ -6,12 +6,20 @@ through here, so all of them keep the same bounds and the same defaults.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from app.domain.errors import InvalidArgument
 from app.domain.message import text_part
-from app.domain.ports import Ids, StartRun
+from app.domain.ports import Ids, OnBusy, StartRun
 from app.domain.storable import Json, encode, storable_text
-from app.threads.limits import MAX_INPUT, MAX_KEY, MAX_TITLE, MAX_TURNS
+from app.threads.limits import (
+    MAX_INPUT,
+    MAX_KEY,
+    MAX_PAYLOAD,
+    MAX_TIMEOUT,
+    MAX_TITLE,
+    MAX_TURNS,
+)
 
 TITLE_LENGTH = 60
 """Characters of a title that is made from the first input."""
@@ -19,7 +27,11 @@ TITLE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What somebody asks an agent.  ``author`` wrote it; ``owner`` gets a new thread."""
+    """What somebody asks an agent.
+
+    ``author`` wrote it; ``owner`` gets a new thread.  The last four are the agent's, or what
+    this start says instead.
+    """
 
     agent: str
     text: str
@@ -31,6 +43,10 @@ class Prompt:
     max_turns: int | None = None
     dedupe: str | None = None
     as_admin: bool = False
+    on_busy: OnBusy = OnBusy.REJECT
+    agent_version: str | None = None
+    timeout: timedelta | None = None
+    initial_state: Json = None
 
 
 def start_of(prompt: Prompt, ids: Ids) -> StartRun:
@@ -55,6 +71,10 @@ def start_of(prompt: Prompt, ids: Ids) -> StartRun:
         dedupe=prompt.dedupe,
         policy=_policy(prompt),
         as_admin=prompt.as_admin,
+        on_busy=prompt.on_busy,
+        initial_state=checked_state(prompt.initial_state),
+        agent_version=prompt.agent_version,
+        timeout=checked_timeout(prompt.timeout),
     )
 
 
@@ -94,6 +114,31 @@ def checked_text(text: str) -> str:
     if len(text) > MAX_INPUT:
         raise InvalidArgument(f"a text has at most {MAX_INPUT} characters, got {len(text)}")
     return storable_text(text)
+
+
+def checked_state(state: Json) -> str | None:
+    """Return the JSON of a thread's first state; ``None`` seeds nothing.
+
+    Raises:
+        InvalidArgument: it is too long.
+    """
+    if state is None:
+        return None
+    text = encode(state)
+    if len(text) > MAX_PAYLOAD:
+        raise InvalidArgument(f"a state has at most {MAX_PAYLOAD} characters of JSON")
+    return text
+
+
+def checked_timeout(timeout: timedelta | None) -> timedelta | None:
+    """Return how long a run may take.
+
+    Raises:
+        InvalidArgument: it is out of its bounds.
+    """
+    if timeout is not None and not timedelta(0) < timeout <= MAX_TIMEOUT:
+        raise InvalidArgument(f"a time limit is above 0 and up to {MAX_TIMEOUT.days} days")
+    return timeout
 
 
 def title_of(text: str) -> str:

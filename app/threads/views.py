@@ -4,11 +4,12 @@ Provider-private data (``Message.model``) has no way out of here.  The shapes
 are declared in ``app.protocol.rows``; a test holds the two together.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain.approval import Approval
 from app.domain.message import Message, Role, plain_text
-from app.domain.ports import ThreadSnapshot
+from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run
 from app.domain.storable import Json
 from app.domain.thread import Thread
@@ -52,7 +53,8 @@ def approval_view(approval: Approval) -> dict[str, Json]:
 def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
     """Return a thread as ``agents:agentThread`` shows it.
 
-    ``runId`` is the unfinished run; null when the thread is free.
+    ``runId`` is the unfinished run; null when the thread is free.  ``waiting`` are sends that
+    nobody has read yet, in the order in which they will be.
     """
     thread = snapshot.thread
     return {
@@ -61,7 +63,26 @@ def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
         "runStatus": snapshot.live_status.value if snapshot.live_status else None,
         "stopped": snapshot.stopped,
         "pendingApprovals": [approval_view(approval) for approval in snapshot.approvals],
+        "waiting": waiting_views(snapshot.waiting),
     }
+
+
+def waiting_views(waiting: Sequence[WaitingSend]) -> list[Json]:
+    """Return the sends that wait, each with its place in the queue, from 1."""
+    return [_waiting_view(each, place) for place, each in enumerate(waiting, start=1)]
+
+
+def _waiting_view(waiting: WaitingSend, place: int) -> dict[str, Json]:
+    view: dict[str, Json] = {
+        "id": waiting.id,
+        "kind": "run" if waiting.is_run else "signal",
+        "text": waiting.text,
+        "position": place,
+        "createdAt": _time(waiting.created_at),
+    }
+    optional: dict[str, Json] = {"author": waiting.author, "dedupe": waiting.dedupe}
+    view.update({name: value for name, value in optional.items() if value is not None})
+    return view
 
 
 def thread_summary(thread: Thread) -> dict[str, Json]:

@@ -19,11 +19,13 @@ from app.functions.registry import FunctionRegistry
 from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentitySettings
 from app.http.services import DevServices, HttpServices
+from app.main.system import SystemClock
 from app.telemetry.metrics import Metrics
 from tests.support.memory_thread_writer import MemoryThreadWriter
 from tests.support.memory_transactions import MemoryTransactions
 from tests.support.store_world import IDS, StoreWorld
 
+CLOCK = SystemClock()
 SECRET = "a secret that only the tests know"  # noqa: S105
 
 
@@ -66,7 +68,7 @@ class Backend:
             self.registry,
             self.agents,
             transactions=self.transactions,
-            runs=AgentRuns(self.store, self.reader, self.writer, IDS),
+            runs=AgentRuns(self.store, self.reader, self.writer, IDS, CLOCK),
             metrics=self.metrics,
             open_threads_decide=self.open_threads_decide,
         )

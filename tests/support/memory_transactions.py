@@ -9,12 +9,14 @@ import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from datetime import datetime
 from typing import cast
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import RunStore, StartedRun, StartRun
+from app.domain.signal import NewSignal, Signalled
 from app.testing.memory_database import MemoryDatabase
 
 
@@ -58,6 +60,18 @@ class MemoryUnit:
     async def start(self, start: StartRun) -> StartedRun:
         """See ``UnitOfWork.start``."""
         return await self._transactions.store.start(start)
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """See ``UnitOfWork.schedule``."""
+        await self._transactions.store.schedule(timer_id, start, due_at)
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """See ``UnitOfWork.signal``."""
+        return await self._transactions.store.signal(signal)
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """See ``UnitOfWork.send_event``."""
+        return await self._transactions.store.send_event(run_id, name, payload)
 
     async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:
         """See ``UnitOfWork.remember``."""

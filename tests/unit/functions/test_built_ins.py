@@ -14,10 +14,13 @@ from tests.support.store_world import StoreWorld
 
 ANN, BOB = Identity("ann"), Identity("bob")
 ADMIN = Identity("root", frozenset({"admin"}))
-INTERNAL = {"agentAppendMessage", "agentEnsureThread", "agentPatchThread"}
+INTERNAL = {
+    *("agentAppendMessage", "agentEnsureThread", "agentPatchThread"),
+    *("agentSignal", "agentSendEvent"),
+}
 PUBLIC = {
     *("agentResolveApproval", "agentMessages", "agentThread", "agentState"),
-    *("agentRun", "agentCancel"),
+    *("agentRun", "agentCancel", "agentRetry"),
 }
 
 
@@ -79,19 +82,32 @@ async def test_server_code_is_told_of_a_thread_that_there_is_not(backend: Backen
             await backend.functions.call(ref, args, caller=ADMIN, internal=True)
 
 
-@pytest.mark.req("ACC-01")
-async def test_the_state_of_a_thread_is_empty_for_its_owner_and_nothing_for_others(
-    backend: Backend,
+@pytest.mark.req("ACC-01", "STA-04", "AGT-14")
+async def test_the_state_of_a_thread_is_for_whom_its_messages_are(
+    backend: Backend, world: StoreWorld
 ) -> None:
-    args = {"agent": "support", "input": "hi", "key": "hers"}
-    await backend.functions.call("agents:agentRun", args, caller=ANN)
+    claimed = await world.drive(thread_key="hers", owner="ann")
+    await world.store.write_state(claimed.fence, '{"step":2}')
 
     answers = [
         await backend.functions.call("agents:agentState", {"key": "hers"}, caller=caller)
         for caller in (ANN, ADMIN, BOB, ANONYMOUS)
     ]
 
-    assert answers == [{}, {}, None, None]
+    assert answers == [{"step": 2}, {"step": 2}, None, None]
+
+
+@pytest.mark.req("STA-09")
+async def test_a_thread_without_state_answers_like_one_that_there_is_not(backend: Backend) -> None:
+    args = {"agent": "support", "input": "hi", "key": "hers"}
+    await backend.functions.call("agents:agentRun", args, caller=ANN)
+
+    answers = [
+        await backend.functions.call("agents:agentState", {"key": key}, caller=ANN)
+        for key in ("hers", "none")
+    ]
+
+    assert answers == [None, None]
 
 
 @pytest.mark.parametrize("option", ["mode", "goal", "outputSchema", "attachments"])

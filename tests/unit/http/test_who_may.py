@@ -43,9 +43,11 @@ async def test_a_foreign_session_is_answered_byte_for_byte_like_a_missing_one(
 @pytest.mark.req("ACC-01", "ACC-02")
 @pytest.mark.parametrize("ref", ["agentMessages", "agentThread", "agentState"])
 async def test_a_query_of_a_foreign_thread_answers_like_one_of_a_missing_one(
-    backend: Backend, ref: str
+    backend: Backend, world: StoreWorld, ref: str
 ) -> None:
     await _an_owned_session(backend)
+    claimed = await world.claim("support")
+    await world.store.write_state(claimed.fence, '"a secret"')
     address = f"/functions/agents:{ref}"
 
     async with backend.client("bob") as bob, backend.client("ann") as ann:

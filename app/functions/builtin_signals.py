@@ -1,0 +1,76 @@
+"""``agents:agentSignal``, ``agentSendEvent``: how HTTP reaches a conversation from outside.
+
+Internal: on a socket a person sends (``agentRun``), and what is to happen on a busy thread is the
+agent's to say.  Mutations, so that a request repeated under its key is one signal and one answer.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from app.authoring.contexts import MutationContext
+from app.authoring.functions import ServerFunction, mutation
+from app.authoring.producer import Producer, Producers, attribute_name
+from app.domain.errors import NotFound
+from app.domain.ports import ThreadReader
+from app.functions.builtin_reads import Key
+from app.threads.access import check_may_signal, thread_of
+
+
+class SignalFunctions:
+    """The functions, over one reader."""
+
+    def __init__(self, reader: ThreadReader) -> None:
+        self._reader = reader
+
+    def functions(self) -> Sequence[ServerFunction[..., Any]]:
+        """Return the declarations."""
+        return [
+            mutation(internal=True, name="agent_signal")(self.signal),
+            mutation(internal=True, name="agent_send_event")(self.send_event),
+        ]
+
+    async def signal(
+        self,
+        ctx: MutationContext,
+        *,
+        agent: Annotated[str, Field(min_length=1)],
+        key: Key,
+        message: str,
+        mode: Literal["queue", "inject"] = "queue",
+    ) -> dict[str, JsonValue]:
+        """Put a message into a conversation as the caller; ``woke`` says that it was idle."""
+        thread = await self._reader.find(key)
+        check_may_signal(thread, ctx.auth)
+        producer = _producer(ctx.agents, agent)
+        if producer is None or thread is None or thread.agent != agent:
+            raise NotFound("no such session")
+        signalled = await producer.signal(key, message, mode, by=ctx.auth)
+        answer: dict[str, JsonValue] = {"woke": signalled.woke}
+        if signalled.run_id is not None:
+            answer["runId"] = signalled.run_id
+        return answer
+
+    async def send_event(
+        self,
+        ctx: MutationContext,
+        *,
+        run_id: Annotated[str, Field(min_length=1)],
+        name: str,
+        payload: JsonValue = None,
+    ) -> dict[str, bool]:
+        """Give an event to an unfinished run; ``delivered`` says that there is one."""
+        run = await self._reader.run(run_id)
+        if run is None or await thread_of(self._reader, run, ctx.auth) is None:
+            raise NotFound("no such run")
+        producer = _producer(ctx.agents, run.agent)
+        if producer is None:
+            return {"delivered": False}
+        return {"delivered": await producer.send_event(run_id, name, payload, by=ctx.auth)}
+
+
+def _producer(agents: Producers, slug: str) -> Producer | None:
+    """Return the producer of an agent, or ``None`` when there is no such agent any more."""
+    found: Producer | None = getattr(agents, attribute_name(slug), None)
+    return found if found is not None and found.slug == slug else None

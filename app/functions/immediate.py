@@ -1,0 +1,81 @@
+"""``ctx.agents`` and ``ctx.scheduler`` of an action: each call is a transaction of its own."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
+from app.authoring.scheduler import Scheduled
+from app.domain.errors import NotFound
+from app.domain.identity import Identity
+from app.domain.ports import StartedRun
+from app.domain.signal import Signalled
+from app.functions.agent_runs import CallScope
+from app.threads.signalling import checked_event, checked_payload
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateCalls:
+    """Implements ``AgentCalls`` and ``ScheduleCalls``, which say what each does."""
+
+    scope: CallScope
+
+    def now(self) -> datetime:
+        """See ``ScheduleCalls.now``."""
+        return self.scope.now()
+
+    async def start(self, request: RunRequest) -> StartedAgentRun:
+        """See ``AgentCalls.start``."""
+        return shown(await self.scope.runs.store.start(self.scope.start_of(request)))
+
+    async def schedule(self, request: RunRequest, due_at: datetime) -> Scheduled:
+        """See ``ScheduleCalls.schedule``."""
+        start, timer_id = await self.scope.later_start_of(request), self.scope.runs.ids.new()
+        await self.scope.runs.store.schedule(timer_id, start, due_at)
+        return Scheduled(timer_id, start.run_id, start.thread_key, due_at)
+
+    async def cancel(
+        self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None
+    ) -> bool:
+        """See ``AgentCalls.cancel``."""
+        target = await self.scope.to_cancel(agent, run_id, thread_key, by)
+        if target is None:
+            return False
+        return await self.scope.runs.store.cancel(target.thread_id, target.run_id) is not None
+
+    async def status(self, agent: str, run_id: str) -> str | None:
+        """See ``AgentCalls.status``."""
+        return await self.scope.status(agent, run_id)
+
+    async def signal(
+        self, agent: str, thread_key: str, message: str, mode: DeliveryMode, by: Identity | None
+    ) -> Signalled:
+        """See ``AgentCalls.signal``."""
+        thread_id = await self.scope.thread_to_signal(agent, thread_key, by)
+        signal = self.scope.signal_of(thread_id, message, mode, by)
+        stored = await self.scope.runs.store.signal(signal)
+        if stored is None:
+            raise NotFound(f"no thread {thread_key!r} of agent {agent!r}")
+        return stored
+
+    async def send_event(
+        self, agent: str, run_id: str, name: str, payload: object, by: Identity | None
+    ) -> bool:
+        """See ``AgentCalls.send_event``."""
+        event, text = checked_event(name), checked_payload(payload)
+        if not await self.scope.may_tell(agent, run_id, by):
+            return False
+        return await self.scope.runs.store.send_event(run_id, event, text)
+
+    async def retry(self, agent: str, run_id: str, by: Identity | None) -> bool:
+        """See ``AgentCalls.retry``."""
+        target = await self.scope.to_retry(agent, run_id, by)
+        if target is None:
+            return False
+        return await self.scope.runs.store.retry(target.thread_id, target.run_id) is not None
+
+
+def shown(started: StartedRun) -> StartedAgentRun:
+    """Return a start as its author sees it."""
+    return StartedAgentRun(
+        started.run_id, started.thread_key, steered=started.steered, position=started.position
+    )
