@@ -1,11 +1,12 @@
 """What a tool is told about the call that it answers, and the errors that it may raise."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from app.domain.errors import AgentFault
 from app.domain.identity import Identity
+from app.domain.storable import Json
 
 
 class ToolError(AgentFault):
@@ -45,6 +46,38 @@ async def no_functions(
     raise ToolError(f"there is no server function {reference!r} here")
 
 
+class State(Protocol):
+    """The synced state of a thread, as one call of a tool sees it."""
+
+    async def get(self) -> Json:
+        """Return it; ``None`` when there is none."""
+        ...
+
+    async def set(self, value: object) -> None:
+        """Replace it."""
+        ...
+
+    async def update(self, change: Callable[[Json], object]) -> Json:
+        """Replace it by what ``change`` makes of it, once per call, and return it."""
+        ...
+
+
+class _NoState:
+    async def get(self) -> Json:
+        return None
+
+    async def set(self, value: object) -> None:
+        del value
+        raise ToolError("there is no thread here whose state could be set")
+
+    async def update(self, change: Callable[[Json], object]) -> Json:
+        del change
+        raise ToolError("there is no thread here whose state could be set")
+
+
+NO_STATE: Final[State] = _NoState()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """The first parameter of a tool that asks for it: ``ctx: ToolContext``.
@@ -68,6 +101,7 @@ class ToolContext:
     idempotency_key: str
     attempt: int = 1
     dispatch: Dispatch = no_functions
+    state: State = NO_STATE
 
     @property
     def auth(self) -> Identity:
@@ -80,6 +114,31 @@ class ToolContext:
         A retried tool calls again: hand ``idempotency_key`` on where that matters.
         """
         return await self.dispatch(reference, arguments or {}, caller=self.auth)
+
+    async def get_state(self) -> Json:
+        """Return the thread's synced state, which every open tab shows; ``None`` for none."""
+        return await self.state.get()
+
+    async def set_state(self, value: object) -> None:
+        """Replace the whole state by ``value``, anything with a JSON form.
+
+        It is written at once.  A body that fails and runs again finds what it wrote, so
+        write what does not depend on how often it ran: for counting and adding there is
+        ``update_state``.
+        """
+        await self.state.set(value)
+
+    async def update_state(self, change: Callable[[Json], object]) -> Json:
+        """Apply ``change`` to the state at most once, however often the body runs.
+
+        Args:
+            change: a plain function that gets the state and returns the new one.  It is
+                called while the thread is locked: quick, and without side effects.
+
+        Returns:
+            The state afterwards.
+        """
+        return await self.state.update(change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ class Drafts:
         self._rows = rows
         self._answers: dict[str, str] = {}
         self._results: dict[str, str] = {}
+        self._inputs: dict[str, list[str]] = {}
 
     def keep_answer(self, message_id: str, model: str) -> None:
         """Remember the private JSON of an answer that is about to be recorded."""
@@ -29,13 +30,23 @@ class Drafts:
         """Remember the parts of a result that is about to be recorded."""
         self._results[name] = parts
 
+    def keep_inputs(self, name: str, parts: list[str]) -> None:
+        """Remember the parts of messages that are about to be recorded."""
+        self._inputs[name] = parts
+
     async def answer(self, message_id: str) -> str:
         """Return the private JSON of the answer that was recorded."""
         draft = self._answers.pop(message_id, None)
         if draft is not None:
             return draft
-        row = await self._find(lambda row: row.id == message_id)
-        return row.model or ""
+        return (await self._row(message_id)).model or ""
+
+    async def inputs(self, recorded: str, messages: Sequence[str]) -> list[list[Part]]:
+        """Return the parts of each of these messages, as their step recorded them."""
+        drafts = self._inputs.pop(recorded, None)
+        if drafts is not None:
+            return [_parts(decode(draft)) for draft in drafts]
+        return [(await self._row(message)).parts for message in messages]
 
     async def result(self, recorded: Json, call_id: str) -> Sequence[Part]:
         """Return the parts of a call's result, as its step recorded it."""
@@ -51,6 +62,9 @@ class Drafts:
             )
         )
         return row.parts
+
+    async def _row(self, message_id: str) -> Message:
+        return await self._find(lambda row: row.id == message_id)
 
     async def _find(self, fits: Callable[[Message], bool]) -> Message:
         found = next(filter(fits, self._rows), None)

@@ -17,7 +17,7 @@ from typing import Final
 from pydantic_ai.messages import ToolCallPart
 
 from app.authoring.tool_schema import Arguments, ArgumentsRefused
-from app.authoring.tools import Call, NeedsApproval, Tool
+from app.authoring.tools import Call, NeedsApproval, Offer
 from app.domain.storable import Json
 from app.loop.results import shortened
 
@@ -53,7 +53,7 @@ class Passage:
         return cls(Gate(str(gate)), *map(str, reason))
 
 
-async def passage(call: ToolCallPart, tools: Mapping[str, Tool]) -> Passage:
+async def passage(call: ToolCallPart, tools: Mapping[str, Offer]) -> Passage:
     """Return whether a call may run."""
     tool = tools.get(call.tool_name)
     if tool is None:
@@ -69,13 +69,13 @@ async def passage(call: ToolCallPart, tools: Mapping[str, Tool]) -> Passage:
     return Passage(Gate.ASK if await _asks(tool, arguments) else Gate.OPEN)
 
 
-def unknown_tool(name: str, tools: Mapping[str, Tool]) -> str:
+def unknown_tool(name: str, tools: Mapping[str, Offer]) -> str:
     """Return what to tell a model that calls a tool there is not."""
     known = ", ".join(tools) or "none"
     return f"There is no tool {name!r}. The tools are: {known}."
 
 
-async def _asks(tool: Tool, arguments: Arguments) -> bool:
+async def _asks(tool: Offer, arguments: Arguments) -> bool:
     needs: NeedsApproval = tool.options.needs_approval
     if isinstance(needs, bool):
         return needs

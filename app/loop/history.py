@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from app.domain.message import INTERRUPTED_OUTPUT, Message, Part, Role, plain_text
+from app.domain.message import INTERRUPTED_OUTPUT, Message, MessageStatus, Part, Role, plain_text
 from app.loop.parts import response_from_text
 
 EMPTY_INPUT = "(an empty message)"
@@ -37,10 +37,21 @@ class History:
 
     @classmethod
     def of(cls, rows: Iterable[Message]) -> "History":
-        """Return the history that these rows make, in their order."""
-        history = cls()
+        """Return the history that these rows make, in their order.
+
+        A text that was cut off is left out once its turn was answered after all, by a retry.
+        """
+        history, rows = cls(), list(rows)
+        answered = {
+            (row.run_id, row.turn)
+            for row in rows
+            if row.role is Role.ASSISTANT and row.status is MessageStatus.COMPLETE
+        }
         for row in rows:
+            is_cut_off = row.status is MessageStatus.INTERRUPTED
             match row.role:
+                case Role.ASSISTANT if is_cut_off and (row.run_id, row.turn) in answered:
+                    pass
                 case Role.USER | Role.SYSTEM:
                     history.add_input(plain_text(row.parts))
                 case Role.ASSISTANT:

@@ -103,3 +103,8 @@ class RecordedTurn:
 
 def _counts(stored: Mapping[str, Json]) -> dict[str, int]:
     return {name: count for name, count in stored.items() if isinstance(count, int)}
+
+
+def turn_step(turn: int) -> str:
+    """Return the name of the step that makes a turn's model request."""
+    return f"llm:turn:{turn}"

@@ -1,8 +1,8 @@
 """The agent loop itself: ask the model, run its tools, ask again, until it is done.
 
-    llm:turn:0 -> tool:... tool:... -> llm:turn:1 -> ... -> completed (final | maxTurns)
-                        |
-                        approval missing: park, and come back here
+    inject:0 -> llm:turn:0 -> tool:... tool:... -> inject:1 -> llm:turn:1 -> ... -> completed
+                                |
+                                approval or child run missing: park, and come back here
 
 It starts over at the open turn, in any process: what was recorded answers from the
 record.  Finished turns are not replayed; they are history.
@@ -20,10 +20,12 @@ from app.domain.run import Ending, Run
 from app.engine.durable_run import DurableRun, Program
 from app.engine.steps import MISSING
 from app.loop.drafts import Drafts
+from app.loop.hearing import Hearing, recorded_inputs
 from app.loop.history import History
 from app.loop.instructions import instructions_of
+from app.loop.planned import turn_step
 from app.loop.toolset import Toolset, bind_tools
-from app.loop.turn import Turns, turn_step
+from app.loop.turn import Turns
 from app.models.failures import ModelFailed, ModelNotConfigured
 from app.models.resolve import Models, ModelSource
 
@@ -56,8 +58,14 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
     async def program(run: DurableRun) -> None:
         rows = await run.history()
         first = open_turn(run)
-        history = History.of(row for row in rows if not _is_of_turn(row, run.run, first))
-        drafts = Drafts(run, [row for row in rows if _is_of_turn(row, run.run, first)])
+        inputs = recorded_inputs(run, first)
+        before: list[Message] = []
+        told_again: list[Message] = []
+        for row in rows:
+            is_again = row.id in inputs or _is_of_turn(row, run.run, first)
+            (told_again if is_again else before).append(row)
+        history, drafts = History.of(before), Drafts(run, told_again)
+        hearing = Hearing(run, history, drafts)
         toolset = Toolset(agent, tools, ports.dispatch, run, drafts)
         try:
             turns = Turns(
@@ -71,7 +79,8 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
                 thread_usage=run.thread.usage,
                 streaming=ports.streaming,
             )
-            await _take_turns(run, turns, toolset, first, limit=_turn_limit(agent, run.run))
+            limit = _turn_limit(agent, run.run)
+            await _take_turns(run, turns, toolset, hearing, first, limit=limit)
         except ModelFailed as failed:
             await _end(run, Ending.failed(failed.failure.code, failed.failure.message))
         except ModelNotConfigured as missing:
@@ -81,22 +90,25 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
 
 
 async def _take_turns(
-    run: DurableRun, turns: Turns, toolset: Toolset, first: int, *, limit: int
+    run: DurableRun, turns: Turns, toolset: Toolset, hearing: Hearing, first: int, *, limit: int
 ) -> NoReturn:
     turn = first
     while True:
+        await hearing.listen(turn)
         taken = await turns.take(turn)
         turns.history.add_answer(taken.response)
-        if not taken.calls:
-            await _end(run, Ending.completed("final"))
-        turns.history.add_results(await toolset.answer(turn, taken.calls))
+        if taken.calls:
+            turns.history.add_results(await toolset.answer(turn, taken.calls))
+        ending = Ending.completed("maxTurns" if taken.calls else "final")
         turn += 1
-        if turn >= limit:
-            await _end(run, Ending.completed("maxTurns"))
+        while not hearing.was_recorded(turn) and (
+            turn >= limit or not (taken.calls or hearing.has_unread)
+        ):
+            await run.finish(ending)
 
 
 async def _end(run: DurableRun, ending: Ending) -> NoReturn:
-    """End the run; what was stored meanwhile does not change how it ends."""
+    """Fail the run; what was stored meanwhile does not change how it ends."""
     if ending.error is not None:
         log.warning("run %s fails: %s %s", run.run.id, ending.error.code, ending.error.message)
     while True:

@@ -6,6 +6,7 @@ act on; trying again would return the same (B19).
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -57,6 +58,15 @@ def what_failed(name: str, error: Exception, attempts: int) -> Outcome:
     times = "once" if attempts == 1 else f"{attempts} times"
     said = shortened(str(error)) or "no reason given"
     return failed(f"{name} failed {times}. {type(error).__name__}: {said}")
+
+
+def what_took_too_long(name: str, limit: timedelta, attempts: int) -> Outcome:
+    """Return the error for a tool that did not end in time, every time."""
+    times = "" if attempts == 1 else f", {attempts} times"
+    return failed(
+        f"{name} took longer than its limit of {limit.total_seconds():g} s{times}. "
+        "It may have taken effect."
+    )
 
 
 def shortened(text: str) -> str:

@@ -2,7 +2,8 @@
 
 What the gate let through runs right away, concurrently; what it held back waits
 until a person has decided every one of them, then the approved ones run together
-(R5, R27).  A call's record fills the row that was inserted with the call, so
+(R5, R27).  A call that another agent answers has begun before the others run, and is
+waited for with them.  A call's record fills the row that was inserted with the call, so
 results stand in call order whoever finishes first.
 
 Asking the model again, refusing, and giving up are values that a step returns, so
@@ -17,38 +18,54 @@ from dataclasses import dataclass
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 
 from app.authoring.agent import Agent
+from app.authoring.agent_tool import AgentTool, ChildTool
 from app.authoring.function_tool import FunctionCatalog, FunctionTool
 from app.authoring.tool_context import Dispatch, ToolContext, ToolError
 from app.authoring.tool_schema import ArgumentsRefused
-from app.authoring.tools import Tool
+from app.authoring.tools import Offer, Tool
 from app.domain.approval import Decision, approval_step
 from app.domain.errors import ClientFault
+from app.domain.facts import child_fact
 from app.domain.message import MessageStatus, Part, result_key
 from app.domain.record import FilledMessage, Writes
 from app.domain.retry import RetryPolicy
-from app.domain.run import Waits
 from app.domain.storable import Json, encode
 from app.engine.durable_run import DurableRun
-from app.engine.steps import MISSING, StepContext, StepPolicy, StepResult, retry_any
+from app.engine.steps import (
+    MISSING,
+    StepContext,
+    StepPolicy,
+    StepResult,
+    StepTimedOut,
+    retry_any,
+)
 from app.loop.concurrently import concurrently, is_being_cancelled
+from app.loop.delegation import Errand, outcome_of_child, waits_for
 from app.loop.drafts import Drafts
 from app.loop.gate import Gate, unknown_tool
 from app.loop.planned import PlannedCall
-from app.loop.results import Outcome, failed, outcome_of, what_failed
+from app.loop.results import Outcome, failed, outcome_of, what_failed, what_took_too_long
+from app.loop.state import StepState
 
 log = logging.getLogger(__name__)
 
 
-def bind_tools(agent: Agent, catalog: FunctionCatalog) -> dict[str, Tool]:
-    """Return an agent's tools by name, now that all server functions are known.
+def bind_tools(agent: Agent, catalog: FunctionCatalog) -> dict[str, Offer]:
+    """Return an agent's tools by name, now that all functions and agents are known.
 
     Raises:
-        DeclarationError: a function tool names a function that there is not.
+        DeclarationError: a tool names a function or an agent that there is not.
     """
-    return {
-        name: each.bound(catalog) if isinstance(each, FunctionTool) else each
-        for name, each in agent.tools.items()
-    }
+    bound: dict[str, Offer] = {}
+    for name, each in agent.tools.items():
+        match each:
+            case FunctionTool():
+                bound[name] = each.bound(catalog)
+            case AgentTool():
+                bound[name] = each.bound()
+            case _:
+                bound[name] = each
+    return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,7 @@ class Toolset:
     """An agent's tools, at work for one drive."""
 
     agent: Agent
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, Offer]
     dispatch: Dispatch
     run: DurableRun
     drafts: Drafts
@@ -65,20 +82,44 @@ class Toolset:
         """Return the results of the calls, once every one is recorded.
 
         Raises:
-            RunParked: a person has to decide first.
+            RunParked: a person has to decide first, or another agent to answer.
         """
         parts = [shut_part(call) for call in calls if call.gate is Gate.SHUT]
-        parts += await self._all(turn, [call for call in calls if call.gate is Gate.OPEN])
-        held = [call for call in calls if call.gate is Gate.ASK]
-        if held:
-            await self._decided(held)
-            parts += await self._all(turn, held)
+        left = [call for call in calls if call.gate is not Gate.SHUT]
+        errands: dict[str, Errand] = {}
+        while left:
+            undecided = [approval_step(call.id) for call in left if self._is_held(call)]
+            free = [call for call in left if call.gate is Gate.OPEN or not undecided]
+            await self._begin(free, errands)
+            ready = [call for call in free if _is_ready(errands.get(call.id))]
+            if ready:
+                parts += await self._all(turn, ready, errands)
+                left = [call for call in left if call not in ready]
+            else:
+                under_way = [errands[call.id] for call in free]
+                timers = [timer for errand in under_way for timer in errand.timers]
+                await self.run.park(waits_for(undecided, under_way), timers)
         return parts
 
-    async def _all(self, turn: int, calls: Sequence[PlannedCall]) -> list[Part]:
+    def _is_held(self, call: PlannedCall) -> bool:
+        return call.gate is Gate.ASK and self.decision(call) is None
+
+    async def _begin(self, calls: Sequence[PlannedCall], errands: dict[str, Errand]) -> None:
+        """Start the child of each call that another agent answers, and note it."""
+        for call in calls:
+            tool = self.tools.get(call.call.tool_name)
+            is_wanted = call.id not in errands and _refusal(self.decision(call)) is None
+            if isinstance(tool, ChildTool) and is_wanted:
+                errands[call.id] = Errand(self.run, call, tool)
+                await errands[call.id].begin()
+
+    async def _all(
+        self, turn: int, calls: Sequence[PlannedCall], errands: Mapping[str, Errand]
+    ) -> list[Part]:
         parts: list[Part] = []
         for batch in self._batches(calls):
-            for found in await concurrently([_Call(self, turn, it).answered() for it in batch]):
+            bodies = [_Call(self, turn, call, errands.get(call.id)).answered() for call in batch]
+            for found in await concurrently(bodies):
                 parts += found
         return parts
 
@@ -96,11 +137,6 @@ class Toolset:
             may_join = not is_alone
         return batches
 
-    async def _decided(self, calls: Sequence[PlannedCall]) -> None:
-        """Return when each of these calls was decided; park as long as one was not."""
-        while undecided := [call.id for call in calls if self.decision(call) is None]:
-            await self.run.park(Waits.for_all(map(approval_step, undecided)))
-
     def decision(self, call: PlannedCall) -> Json:
         """Return the recorded decision on a call, or ``None``."""
         found = self.run.recorded(approval_step(call.id))
@@ -114,6 +150,7 @@ class _Call:
     toolset: Toolset
     turn: int
     planned: PlannedCall
+    errand: Errand | None
 
     async def answered(self) -> Sequence[Part]:
         run, name = self.toolset.run, self.planned.call.tool_name
@@ -127,19 +164,31 @@ class _Call:
             policy=StepPolicy(
                 delay_after=retry_any(RetryPolicy(attempts=attempts)),
                 timeout=tool.options.timeout if tool is not None else None,
-                exhausted=lambda error: self._result(what_failed(name, error, attempts)),
+                exhausted=lambda error: self._result(self._what_failed(error, attempts)),
             ),
         )
         return await self.toolset.drafts.result(recorded, self.planned.id)
 
     async def _body(self, step: StepContext) -> StepResult:
-        refusal = _refusal(self.toolset.decision(self.planned))
-        return self._result(refusal or await self._perform(step))
+        outcome = _refusal(self.toolset.decision(self.planned))
+        if outcome is None and self.errand is not None:
+            outcome = self.errand.outcome
+        return self._result(outcome or await self._perform(step))
+
+    def _what_failed(self, error: Exception, attempts: int) -> Outcome:
+        name = self.planned.call.tool_name
+        tool = self.toolset.tools.get(name)
+        if isinstance(error, StepTimedOut) and tool is not None and tool.options.timeout:
+            return what_took_too_long(name, tool.options.timeout, attempts)
+        return what_failed(name, error, attempts)
 
     async def _perform(self, step: StepContext) -> Outcome:
         call = self.planned.call
         tool = self.toolset.tools.get(call.tool_name)
-        if tool is None:  # it was offered, and is gone since a deploy
+        if not isinstance(tool, Tool):  # it was offered, and is gone since a deploy
+            end = self.toolset.run.recorded(child_fact(self.planned.id))
+            if end is not MISSING:
+                return outcome_of_child(end, call.tool_name)
             return failed(unknown_tool(call.tool_name, self.toolset.tools))
         try:
             arguments = tool.parameters.validate(call.args)
@@ -171,6 +220,7 @@ class _Call:
             idempotency_key=step.idempotency_key,
             attempt=step.attempt,
             dispatch=self.toolset.dispatch,
+            state=StepState(run, step.name, self.turn),
         )
 
     def _result(self, outcome: Outcome) -> StepResult:
@@ -184,6 +234,11 @@ class _Call:
             draft,
             Writes(filled=FilledMessage(key, MessageStatus.COMPLETE, parts)),
         )
+
+
+def _is_ready(errand: Errand | None) -> bool:
+    """Whether a call's result can be made now."""
+    return errand is None or errand.outcome is not None
 
 
 def shut_part(planned: PlannedCall) -> Part:

@@ -17,7 +17,7 @@ from pydantic_ai.messages import InstructionPart, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from app.authoring.tools import Tool
+from app.authoring.tools import Offer
 from app.domain.message import (
     MessageStatus,
     Role,
@@ -42,7 +42,7 @@ from app.loop.parts import (
     response_to_text,
     usage_of,
 )
-from app.loop.planned import PlannedCall, RecordedTurn
+from app.loop.planned import PlannedCall, RecordedTurn, turn_step
 from app.loop.streaming import Request, ask, ask_streaming
 from app.loop.toolset import shut_part
 from app.models.failures import EmptyAnswer, ModelFailed, delay_after, understand
@@ -71,7 +71,7 @@ class Turns:
     run: DurableRun
     model: Model
     instructions: str
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, Offer]
     history: History
     drafts: Drafts
     run_usage: Usage
@@ -217,8 +217,3 @@ def _after_a_failed_request(error: Exception, attempt: int, jitter: float) -> ti
 
 
 _POLICY: Final = StepPolicy(delay_after=_after_a_failed_request, releasable=True)
-
-
-def turn_step(turn: int) -> str:
-    """Return the name of the step that makes a turn's model request."""
-    return f"llm:turn:{turn}"

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ from app.authoring.functions import ServerFunction
 from app.authoring.tool_context import Dispatch, no_functions
 from app.domain.approval import Decision
 from app.domain.identity import Identity
-from app.domain.message import Message
+from app.domain.message import Message, text_part
+from app.domain.ports import StartedRun, StartRun
 from app.domain.run import FINAL, Run, RunStatus
+from app.domain.signal import NewSignal, Signalled, SignalMode
+from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.loop.program import LoopPorts, agent_program
 from app.models.resolve import Models
@@ -34,26 +38,83 @@ class NoFunctions:
 
 
 class AgentWorld(MemoryWorld):
-    """A world with one agent, ``a``."""
+    """A world with the agent ``a``, and others that it may ask, by slug."""
 
     def __init__(
         self,
         agent: Agent,
-        *,
+        *others: Agent,
         streaming: bool = True,
         dispatch: Dispatch = no_functions,
         settings: object = None,
     ) -> None:
         ports = LoopPorts(Models(settings=settings), dispatch, streaming=streaming)
-        super().__init__({"a": agent_program(agent, ports, NoFunctions())})
+        agents = {"a": agent} | {other.slug: other for other in others}
+        for each in agents.values():
+            each.bind_agents(agents)
+        self.agent = agent
+        super().__init__(
+            {slug: agent_program(each, ports, NoFunctions()) for slug, each in agents.items()}
+        )
 
     async def __aenter__(self) -> "AgentWorld":
         """Return the world; it has no worker yet."""
         return self
 
     async def say(self, text: str = "hello", *, key: str = "thread") -> str:
-        """Start a run and return its id."""
-        return (await self.start("a", text, key=key)).run_id
+        """Start a run, as the agent says, and return its id."""
+        return (await self.send(text, key=key)).run_id
+
+    async def send(self, text: str = "hello", *, key: str = "thread") -> StartedRun:
+        """Say something, as the agent says for a busy thread."""
+        state = self.agent.initial_state
+        start = StartRun(
+            run_id=self.ids.new(),
+            thread_id=self.ids.new(),
+            message_id=self.ids.new(),
+            thread_key=key,
+            agent="a",
+            parts=encode([text_part(text)]),
+            on_busy=self.agent.on_concurrent_run,
+            initial_state=None if state is None else encode(state),
+            timeout=self.agent.timeout,
+        )
+        return await self.store.start(start)
+
+    async def signal(
+        self, text: str, mode: SignalMode = SignalMode.INJECT, *, key: str = "thread"
+    ) -> Signalled:
+        """Put a message into a conversation, as Bob."""
+        ids = (self.ids.new(), self.ids.new(), self.ids.new())
+        signal = NewSignal(ids[0], self.thread(key).id, mode, text, "user:bob", *ids[1:])
+        answer = await self.store.signal(signal)
+        assert answer is not None
+        return answer
+
+    async def later(self, after: timedelta) -> None:
+        """Move the store's clock and do what a sweeper does then."""
+        now = self.database.now
+        self.database.now = lambda: now() + after
+        await self.store.fire_due(100)
+        await self.store.fail_overdue()
+
+    async def waiting(self, run_id: str) -> Run:
+        """Return the run once it waits for a machine."""
+        await self.until(run_id, RunStatus.WAITING)
+        return self.database.runs[run_id]
+
+    def state(self, key: str = "thread") -> Json:
+        """Return a thread's synced state."""
+        stored = self.database.states.get(self.thread(key).id)
+        return None if stored is None else decode(stored)
+
+    def children(self, run_id: str) -> list[Run]:
+        """Return the runs that were started by calls of a run, in order."""
+        return [
+            run
+            for run in self.database.runs.values()
+            if run.parent is not None and run.parent.run_id == run_id
+        ]
 
     async def answered(self, text: str = "hello", *, key: str = "thread") -> Run:
         """Say something, with a worker at hand, and return the run once it has ended."""

@@ -59,16 +59,21 @@ class Says:
 
 
 class ScriptedModel(FunctionModel):
-    """Plays answers in order; ``requests`` keeps what each request held."""
+    """Plays answers in order; ``requests`` keeps what each request held.
+
+    ``asked`` is set from the first request on.
+    """
 
     def __init__(self, *answers: Says | str) -> None:
         self._answers = [Says(answer) if isinstance(answer, str) else answer for answer in answers]
         self._failed: dict[int, int] = {}
         self.requests: list[list[ModelMessage]] = []
         self.offers: list[AgentInfo] = []
+        self.asked = asyncio.Event()
         super().__init__(self._whole, stream_function=self._stream, model_name="scripted")
 
     def _next(self, messages: list[ModelMessage], info: AgentInfo) -> tuple[Says, bool]:
+        self.asked.set()
         self.requests.append(list(messages))
         self.offers.append(info)
         place = sum(isinstance(message, ModelResponse) for message in messages)
