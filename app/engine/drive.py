@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from app.domain.errors import ChatError, FenceLost, RunEnded, RunInterrupt, RunParked
 from app.domain.ports import ClaimedRun, Ids, Journal, RunStore, Serves, TokenSink
 from app.domain.run import Ending
-from app.engine.durable_run import DurableRun, Program, ignore_step
+from app.engine.bodies import OnStep, ignore_step
+from app.engine.durable_run import DurableRun, Program
 from app.engine.lease import Lease
 from app.engine.recorder import Recorder
 from app.telemetry.logs import log_context
@@ -30,8 +31,7 @@ class DrivePorts:
     serves: Serves
     ending_for: Callable[[Exception], Ending]
     """Says in words a person can act on why a program failed."""
-    on_step: Callable[[str, float], None] = ignore_step
-    """Told of each body that returned: its step's name and the seconds it took."""
+    on_step: OnStep = ignore_step
 
 
 def prepare(claimed: ClaimedRun, ports: DrivePorts) -> DurableRun:

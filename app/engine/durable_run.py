@@ -10,12 +10,7 @@ they return, and the program looks again.  So no decision and no message can sli
 in between the last look and the end.
 """
 
-import asyncio
-import logging
-import random
-import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import NoReturn, TypeAlias
 
@@ -28,6 +23,7 @@ from app.domain.run import Ending, Fence, Run, Waits
 from app.domain.signal import Signal
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
+from app.engine.bodies import Bodies, OnStep, ignore_step
 from app.engine.lease import Lease
 from app.engine.recorder import Recorder, outlast
 from app.engine.steps import (
@@ -35,18 +31,8 @@ from app.engine.steps import (
     MISSING,
     Body,
     Missing,
-    StepContext,
     StepPolicy,
-    StepResult,
-    StepTimedOut,
 )
-from app.telemetry.logs import log_context
-
-log = logging.getLogger(__name__)
-
-
-def ignore_step(name: str, seconds: float) -> None:
-    """Measure nothing."""
 
 
 class DurableRun:
@@ -57,6 +43,7 @@ class DurableRun:
         thread: the row as it was claimed.
         ids: fresh identifiers, for rows that a step writes.
         tokens: where live text goes; it is no step and never recorded.
+        bodies: what a shutdown asks about.
         signals: what to read before the next model request, as of the last look.
     """
 
@@ -69,7 +56,7 @@ class DurableRun:
         lease: Lease,
         tokens: TokenSink,
         ids: Ids,
-        on_step: Callable[[str, float], None] = ignore_step,
+        on_step: OnStep = ignore_step,
     ) -> None:
         self.run: Run = claimed.run
         self.thread: Thread = claimed.thread
@@ -79,14 +66,9 @@ class DurableRun:
         self.is_over = False
         self._recorder = recorder
         self._store = store
-        self._lease = lease
-        self._on_step = on_step
+        self.bodies = Bodies(lease, lambda: self.fence, on_step)
         self._memo: dict[str, tuple[int | None, str]] = {}
         self._seen = claimed.thread.wakes
-        self._busy = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
-        self._draining = False
 
     @property
     def fence(self) -> Fence:
@@ -133,8 +115,8 @@ class DurableRun:
         found = self._memo.get(name)
         if found is not None:
             return decode(found[1])
-        result = await self._attempts(name, body, policy)
-        with self._holding():
+        result = await self.bodies.try_one(name, body, policy)
+        with self.bodies.holding():
             written = await self._recorder.write(
                 Record(
                     run_id=self.run.id,
@@ -292,15 +274,6 @@ class DurableRun:
         """Delete what the journal holds: Postgres has it all."""
         await self._recorder.drop()
 
-    def drain(self) -> None:
-        """Start no further body."""
-        self._draining = True
-
-    async def quiet(self) -> None:
-        """Return when nothing is in flight that a shutdown has to wait for."""
-        while self._busy:
-            await self._quiet.wait()
-
     # ---- inside ----
 
     async def _settle(self, ending: Ending, seen: int | None) -> Verdict:
@@ -313,58 +286,6 @@ class DurableRun:
         if verdict is Verdict.LOST:
             raise FenceLost
         await self.look()
-
-    async def _attempts(self, name: str, body: Body, policy: StepPolicy) -> StepResult:
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await self._attempt(name, attempt, body, policy)
-            except Exception as error:
-                delay = policy.delay_after(error, attempt, random.random())  # noqa: S311
-                if delay is None:
-                    if policy.exhausted is None:
-                        raise
-                    log.warning("step %s failed for good: %s", name, error, exc_info=error)
-                    return policy.exhausted(error)
-                log.warning("step %s failed, attempt %d: %s", name, attempt, error)
-            await asyncio.sleep(delay.total_seconds())
-
-    async def _attempt(self, name: str, attempt: int, body: Body, policy: StepPolicy) -> StepResult:
-        await self._may_start()
-        context = StepContext(name, attempt, f"{self.run.id}/{name}", self.fence)
-        bound = asyncio.timeout(policy.timeout.total_seconds() if policy.timeout else None)
-        begun = time.perf_counter()
-        with self._holding(unless=policy.releasable), log_context(step=name):
-            try:
-                async with bound:
-                    return await body(context)
-            except TimeoutError as error:
-                if policy.timeout is None or not bound.expired():
-                    raise
-                raise StepTimedOut(name, policy.timeout) from error
-            finally:
-                self._on_step(name, time.perf_counter() - begun)
-
-    async def _may_start(self) -> None:
-        await self._lease.hold()
-        if self._draining:
-            await asyncio.Event().wait()  # until the pool cancels the drive
-
-    @contextmanager
-    def _holding(self, *, unless: bool = False) -> Iterator[None]:
-        """Keep a shutdown waiting for what happens inside."""
-        if unless:
-            yield
-            return
-        self._busy += 1
-        self._quiet.clear()
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            if not self._busy:
-                self._quiet.set()
 
     def _remember(self, record: Record) -> None:
         """Keep the open turn's steps; those of finished turns are never asked for again."""

@@ -185,10 +185,10 @@ class DrivePool:
             self.on_room()
 
     async def _let_go(self, held: _Drive, drain: timedelta) -> None:
-        held.run.drain()
+        held.run.bodies.drain()
         try:
             async with asyncio.timeout(drain.total_seconds()):
-                await held.run.quiet()
+                await held.run.bodies.quiet()
         except TimeoutError:
             log.warning("run %s is released with a tool in flight", held.run.run.id)
         held.task.cancel()

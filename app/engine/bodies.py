@@ -1,0 +1,106 @@
+"""Trying bodies: when one may start, how often, for how long, and what a shutdown waits for."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from app.domain.run import Fence
+from app.engine.lease import Lease
+from app.engine.steps import Body, StepContext, StepPolicy, StepResult, StepTimedOut
+from app.telemetry.logs import log_context
+
+log = logging.getLogger(__name__)
+
+OnStep = Callable[[str, float], None]
+"""Told of each body that came to an end: its step's name and the seconds it took."""
+
+
+def ignore_step(name: str, seconds: float) -> None:
+    """Measure nothing."""
+
+
+class Bodies:
+    """The bodies of one drive.
+
+    Args:
+        fence: asked anew for each body: a failover raises the epoch in the middle.
+    """
+
+    def __init__(self, lease: Lease, fence: Callable[[], Fence], on_step: OnStep) -> None:
+        self._lease = lease
+        self._fence = fence
+        self._on_step = on_step
+        self._busy = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._draining = False
+
+    async def try_one(self, name: str, body: Body, policy: StepPolicy) -> StepResult:
+        """Return what ``body`` returns, trying it as often as its policy says.
+
+        Raises:
+            Exception: what it raised last, when the policy has no ``exhausted``.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(name, attempt, body, policy)
+            except Exception as error:
+                delay = policy.delay_after(error, attempt, random.random())  # noqa: S311
+                if delay is None:
+                    if policy.exhausted is None:
+                        raise
+                    log.warning("step %s failed for good: %s", name, error, exc_info=error)
+                    return policy.exhausted(error)
+                log.warning("step %s failed, attempt %d: %s", name, attempt, error)
+            await asyncio.sleep(delay.total_seconds())
+
+    @contextmanager
+    def holding(self, *, unless: bool = False) -> Iterator[None]:
+        """Keep a shutdown waiting for what happens inside."""
+        if unless:
+            yield
+            return
+        self._busy += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self._quiet.set()
+
+    def drain(self) -> None:
+        """Start no further body."""
+        self._draining = True
+
+    async def quiet(self) -> None:
+        """Return when nothing is in flight that a shutdown has to wait for."""
+        while self._busy:
+            await self._quiet.wait()
+
+    async def _attempt(self, name: str, attempt: int, body: Body, policy: StepPolicy) -> StepResult:
+        await self._may_start()
+        fence = self._fence()
+        context = StepContext(name, attempt, f"{fence.run_id}/{name}", fence)
+        bound = asyncio.timeout(policy.timeout.total_seconds() if policy.timeout else None)
+        begun = time.perf_counter()
+        with self.holding(unless=policy.releasable), log_context(step=name):
+            try:
+                async with bound:
+                    return await body(context)
+            except TimeoutError as error:
+                if policy.timeout is None or not bound.expired():
+                    raise
+                raise StepTimedOut(name, policy.timeout) from error
+            finally:
+                self._on_step(name, time.perf_counter() - begun)
+
+    async def _may_start(self) -> None:
+        await self._lease.hold()
+        if self._draining:
+            await asyncio.Event().wait()  # until the pool cancels the drive
