@@ -7,7 +7,14 @@ import pytest
 from app.domain.errors import ChatError, Forbidden, NotFound, Unauthenticated
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.thread import Thread, ThreadStatus
-from app.threads.access import Access, check_may_decide, check_may_start, may_see_agent
+from app.threads.access import (
+    Access,
+    check_may_decide,
+    check_may_retry,
+    check_may_signal,
+    check_may_start,
+    may_see_agent,
+)
 
 ANN, BOB = Identity("ann"), Identity("bob")
 ADMIN = Identity("root", frozenset({"admin"}))
@@ -85,3 +92,43 @@ def test_a_missing_thread_refuses_a_decision_in_the_words_of_a_foreign_one() -> 
         check_may_decide(None, BOB, open_threads=True)
 
     assert foreign.value.message == missing.value.message
+
+
+@pytest.mark.req("SIG-07")
+@pytest.mark.parametrize(
+    ("thread", "caller", "refusal"),
+    [
+        (a_thread("ann"), ANN, None),
+        (a_thread("ann"), ADMIN, None),
+        (a_thread("ann"), BOB, Forbidden),
+        (a_thread("ann"), ANONYMOUS, Forbidden),
+        (a_thread(None), ADMIN, None),
+        (a_thread(None), ANN, Forbidden),
+        (a_thread(None), ANONYMOUS, Forbidden),
+        (None, ADMIN, None),
+        (None, ANN, Forbidden),
+    ],
+)
+def test_signals_are_for_owners_and_admins(
+    thread: Thread | None, caller: Identity, refusal: type[ChatError] | None
+) -> None:
+    assert raised(lambda: check_may_signal(thread, caller)) is refusal
+
+
+@pytest.mark.parametrize(
+    ("owner", "access", "caller", "refusal"),
+    [
+        ("ann", "internal", ANN, None),
+        ("ann", None, ANN, None),
+        (None, "public", ANONYMOUS, None),
+        (None, "authenticated", ANN, None),
+        (None, "authenticated", ANONYMOUS, Unauthenticated),
+        (None, "internal", ANN, NotFound),
+        (None, "internal", ADMIN, None),
+        (None, None, ANN, NotFound),
+    ],
+)
+def test_those_may_retry_who_own_the_thread_or_could_have_started_the_run(
+    owner: str | None, access: Access | None, caller: Identity, refusal: type[ChatError] | None
+) -> None:
+    assert raised(lambda: check_may_retry(a_thread(owner), access, caller)) is refusal
