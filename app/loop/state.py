@@ -56,6 +56,8 @@ def _storable(value: object) -> Json:
         ToolError: it is too large.
     """
     if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
         raise TypeError("update_state takes a plain function: it must not wait")
     state: Json = to_jsonable_python(value)
     size = len(encode(state).encode())

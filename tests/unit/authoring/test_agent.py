@@ -1,10 +1,13 @@
 """A wrong agent fails where it is written, with the fix in the sentence."""
 
+from datetime import date, timedelta
+
 import pytest
 
 import app
 from app import Agent, tool
 from app.domain.errors import DeclarationError
+from app.domain.ports import OnBusy
 
 
 @tool
@@ -25,6 +28,23 @@ def test_max_turns_is_a_hundred_by_default_and_max_steps_is_its_alias() -> None:
     assert Agent(model="demo:", max_steps=3).max_turns == 3
 
 
+@pytest.mark.req("CON-02", "STA-09")
+def test_by_default_a_busy_thread_refuses_and_nothing_is_pinned_limited_or_seeded() -> None:
+    agent = Agent(model="demo:")
+
+    assert agent.on_concurrent_run is OnBusy.REJECT
+    assert (agent.version, agent.timeout, agent.initial_state) == (None, None, None)
+
+
+def test_limits_take_seconds_and_states_take_anything_with_a_json_form() -> None:
+    agent = Agent(
+        model="demo:", version="2026.11", timeout=90, initial_state={"day": date(1, 2, 3)}
+    )
+
+    assert (agent.version, agent.timeout) == ("2026.11", timedelta(seconds=90))
+    assert agent.initial_state == {"day": "0001-02-03"}
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -40,6 +60,16 @@ def test_max_turns_is_a_hundred_by_default_and_max_steps_is_its_alias() -> None:
         pytest.param({"tool_retries": -1}, "tool_retries has to be", id="retries"),
         pytest.param(
             {"access": "everybody"}, "one of authenticated, public, internal", id="access"
+        ),
+        pytest.param(
+            {"on_concurrent_run": "wait"},
+            "on_concurrent_run='wait': it is one of reject, replace, queue, steer",
+            id="policy",
+        ),
+        pytest.param({"version": "1 beta"}, "version='1 beta': use up to 64", id="version"),
+        pytest.param({"timeout": 0}, "timeout has to be longer than nothing", id="no-time"),
+        pytest.param(
+            {"initial_state": object()}, "initial_state has no JSON form", id="state-without-json"
         ),
         pytest.param({"model": "gpt-5"}, "write provider:model", id="model-without-provider"),
         pytest.param({"model": "openai:"}, "write provider:model", id="model-without-name"),
