@@ -44,20 +44,24 @@ class Delivery:
 
     def pass_on_value(self, reading: Reading) -> None:
         """Send the members of value queries the value, if it is another one."""
-        for group in tuple(self._roster.values()):
-            if group.value != reading.value:
-                group.value = reading.value
+        for group in tuple(self._roster.groups.values()):
+            if isinstance(group.query, MessagesQuery):
+                continue
+            value = reading.value_of(group.query)
+            if group.value != value:
+                group.value = value
                 group.cursor = reading.cursor
                 self._metrics.snapshots.inc(len(group.members))
-                self._send(group, snapshot_frame(group.id, reading.cursor, reading.value))
+                self._send(group, snapshot_frame(group.id, reading.cursor, value))
 
     def answer(self, subscription: Subscription, frame: bytes, reading: Reading) -> None:
         """Send a subscription its answer; from then on it gets what its group gets."""
         if not subscription.push(frame):
             self._set_back(subscription)
             return
-        is_list = isinstance(subscription.query, MessagesQuery)
-        self._roster.admit(subscription, reading.cursor, None if is_list else reading.value)
+        query = subscription.query
+        value = None if isinstance(query, MessagesQuery) else reading.value_of(query)
+        self._roster.admit(subscription, reading.cursor, value)
         self._speech.welcome(subscription)
         self._metrics.answers.inc()
         subscription.viewer.outbox.answered(subscription)

@@ -19,7 +19,7 @@ from app.domain.ports import ShownText, ThreadSnapshot
 from app.gateway.delivery import Delivery
 from app.gateway.feed_host import FeedHost
 from app.gateway.live_text import Piece
-from app.gateway.queries import MessagesQuery
+from app.gateway.queries import MessagesQuery, StateQuery
 from app.gateway.reading import Reading
 from app.gateway.roster import Roster
 from app.gateway.speech import Speech
@@ -210,6 +210,7 @@ class Feed:
         limit = max(PAGE_LIMIT, self._roster.largest_page)
         async with self._host.reads, asyncio.timeout(READ_TIMEOUT_S):
             snapshot = await self._read(turn, floor, limit)
+            state = await self._read_state(snapshot)
         if generation != self._generation or not self._roster:
             return  # read in a history that is no more, or for nobody
         if turn is Turn.PAGE:
@@ -217,9 +218,9 @@ class Feed:
         if snapshot is None:
             self._lose(batch)
         elif turn is Turn.PAGE:
-            self._take_page(Reading(snapshot, self._host.timeline), batch, limit)
+            self._take_page(Reading(snapshot, self._host.timeline, state), batch, limit)
         else:
-            self._take_changes(Reading(snapshot, self._host.timeline), batch, floor)
+            self._take_changes(Reading(snapshot, self._host.timeline, state), batch, floor)
             if self._wanted == wanted and self._facts is not None:
                 # A hint may promise more than a primary that lost commits still has.
                 self._wanted = self._facts.version
@@ -231,6 +232,13 @@ class Feed:
         if turn is Turn.PAGE or self._facts is None:
             return await reader.snapshot(self.key, limit)
         return await reader.delta(self._facts.id, floor, MAX_CHANGES)
+
+    async def _read_state(self, snapshot: ThreadSnapshot | None) -> bytes | None:
+        """Return the state's JSON; ``None`` if nobody asks for it who may see it."""
+        if snapshot is None or not self._roster.may_get_state(snapshot.thread.owner):
+            return None
+        state = await self._host.reader.state(snapshot.thread.id)
+        return StateQuery.empty if state is None else state.encode()
 
     def _floor(self, batch: Sequence[Subscription]) -> int:
         """Return the version after which rows have to be read."""
@@ -248,6 +256,8 @@ class Feed:
                 continue
             if not facts.may_read(subscription.viewer.identity):
                 self._delivery.answer_empty(subscription, self._host.timeline)
+            elif not page.answers(subscription.query):
+                continue  # became its owner during the read; the next one will answer
             elif since is None or since.version > page.version:
                 self._delivery.answer(subscription, page.whole(subscription), page)
             elif is_whole or since.version == page.version:
@@ -292,6 +302,8 @@ class Feed:
                 continue
             if not facts.may_read(subscription.viewer.identity):
                 continue  # became a stranger during the read; a page will answer
+            if not changes.answers(subscription.query):
+                continue
             if not isinstance(subscription.query, MessagesQuery):
                 self._delivery.answer(subscription, changes.whole(subscription), changes)
             elif since is not None and since.version <= changes.version:

@@ -15,8 +15,10 @@ from app.domain.errors import InvalidArgument, NotFound
 from app.domain.storable import Json
 from app.protocol.calls import (
     AGENT_MESSAGES,
+    AGENT_STATE,
     AGENT_THREAD,
     agent_messages_args,
+    agent_state_args,
     agent_thread_args,
 )
 from app.protocol.wire import first_fault
@@ -44,7 +46,19 @@ class ThreadQuery:
     empty: ClassVar[bytes] = b"null"
 
 
-Query: TypeAlias = MessagesQuery | ThreadQuery
+@dataclass(frozen=True, slots=True)
+class StateQuery:
+    """The synced state of a thread."""
+
+    key: str
+
+    empty: ClassVar[bytes] = b"null"
+
+
+ValueQuery: TypeAlias = ThreadQuery | StateQuery
+"""Queries that are no list: they get a new snapshot when their value is another one."""
+
+Query: TypeAlias = MessagesQuery | ValueQuery
 """``empty`` is the answer for a thread that is missing, or somebody else's."""
 
 
@@ -64,6 +78,8 @@ def parse_query(reference: str, args: Mapping[str, Json]) -> Query:
             return MessagesQuery(asked.key, asked.limit, asked.stream)
         case str(found) if found == AGENT_THREAD:
             return ThreadQuery(_checked(agent_thread_args, args).key)
+        case str(found) if found == AGENT_STATE:
+            return StateQuery(_checked(agent_state_args, args).key)
         case _:
             raise NotFound(f"nothing called {reference!r} can be subscribed to")
 

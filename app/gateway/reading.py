@@ -14,26 +14,36 @@ from app.gateway.bodies import (
     thread_bytes,
     upserts,
 )
-from app.gateway.queries import MessagesQuery
+from app.gateway.queries import MessagesQuery, Query, StateQuery, ValueQuery
 from app.gateway.subscription import Subscription
 
 
 class Reading:
-    """A thread as of one version, on its way to the wire."""
+    """A thread as of one version, on its way to the wire.
 
-    def __init__(self, snapshot: ThreadSnapshot, timeline: str) -> None:
+    ``state`` is the JSON of the synced state, read after the snapshot if anybody asks for it.
+    It may be newer than the version says; then a later reading finds it unchanged.
+    """
+
+    def __init__(self, snapshot: ThreadSnapshot, timeline: str, state: bytes | None) -> None:
         self.snapshot = snapshot
         self.version = snapshot.thread.version
         self.cursor = Cursor(timeline, self.version)
         self._rows: dict[str, bytes] = {}
-        self._value: bytes | None = None
+        self._thread: bytes | None = None
+        self._state = state
 
-    @property
-    def value(self) -> bytes:
-        """The thread itself, as JSON."""
-        if self._value is None:
-            self._value = thread_bytes(self.snapshot)
-        return self._value
+    def answers(self, query: Query) -> bool:
+        """Return whether what the query asks for was read."""
+        return self._state is not None or not isinstance(query, StateQuery)
+
+    def value_of(self, query: ValueQuery) -> bytes:
+        """Return what a query that is no list answers, as JSON."""
+        if isinstance(query, StateQuery):
+            return query.empty if self._state is None else self._state
+        if self._thread is None:
+            self._thread = thread_bytes(self.snapshot)
+        return self._thread
 
     def ops_after(self, version: int) -> bytes | None:
         """Return the ops that bring what changed after ``version``; ``None`` for nothing."""
@@ -46,7 +56,7 @@ class Reading:
         if isinstance(query, MessagesQuery):
             value = rows_value(self._encoded(self.snapshot.messages[-query.limit :]))
         else:
-            value = self.value
+            value = self.value_of(query)
         return snapshot_frame(json_bytes(subscription.id), self.cursor, value)
 
     def rest(self, subscription: Subscription, since: Cursor) -> bytes:

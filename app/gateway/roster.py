@@ -10,18 +10,19 @@ from collections.abc import Iterator
 
 from app.domain.cursor import Cursor
 from app.gateway.group import Group
-from app.gateway.queries import MessagesQuery, Query
+from app.gateway.queries import MessagesQuery, Query, StateQuery
 from app.gateway.subscription import Stage, Subscription
 
 
 class Roster:
     """Who watches, and in which group.  Moves subscriptions; sends nothing."""
 
-    __slots__ = ("_all", "_streaming", "groups", "joining", "outside")
+    __slots__ = ("_all", "_stateful", "_streaming", "groups", "joining", "outside")
 
     def __init__(self) -> None:
         self._all: set[Subscription] = set()
         self._streaming = 0
+        self._stateful: set[Subscription] = set()
         self.joining: dict[Subscription, None] = {}
         self.outside: dict[Subscription, None] = {}
         self.groups: dict[tuple[str, Query], Group] = {}
@@ -35,6 +36,10 @@ class Roster:
         """Whether anybody who was let in wants the tokens."""
         return self._streaming > 0
 
+    def may_get_state(self, owner: str | None) -> bool:
+        """Return whether anybody asks for the state of a thread with this owner, and may."""
+        return any(each.viewer.identity.may_read(owner) for each in self._stateful)
+
     @property
     def largest_page(self) -> int:
         """The most messages that anybody without a value asks for."""
@@ -45,14 +50,12 @@ class Roster:
         """Yield the groups of list queries."""
         return (each for each in self.groups.values() if isinstance(each.query, MessagesQuery))
 
-    def values(self) -> Iterator[Group]:
-        """Yield the groups of queries that are no list."""
-        return (each for each in self.groups.values() if not isinstance(each.query, MessagesQuery))
-
     def join(self, subscription: Subscription) -> None:
         """Add it, or have one that is here answered again."""
         if subscription not in self._all:
             self._all.add(subscription)
+            if isinstance(subscription.query, StateQuery):
+                self._stateful.add(subscription)
         self._take_out(subscription)
         self._stand(subscription, Stage.JOINING)
         self.joining[subscription] = None
@@ -86,6 +89,7 @@ class Roster:
             self._take_out(subscription)
             self._stand(subscription, Stage.GONE)
             self._all.remove(subscription)
+            self._stateful.discard(subscription)
 
     def members(self, groups: Iterator[Group] | None = None) -> list[Subscription]:
         """Return the members of these groups, or of all."""

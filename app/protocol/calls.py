@@ -30,6 +30,12 @@ class AgentThreadArgs(Inbound):
     key: ThreadKey
 
 
+class AgentStateArgs(Inbound):
+    """The synced state of a thread: any JSON, ``null`` while there is none."""
+
+    key: ThreadKey
+
+
 class AgentRunArgs(Inbound):
     """Starts a run on a new thread (no ``key``) or the next one of an old thread."""
 
@@ -45,10 +51,16 @@ class AgentRunArgs(Inbound):
 
 
 class AgentRunResult(Outbound):
-    """The run that was started, and the key of its thread."""
+    """The run that reads the input, and the key of its thread.
+
+    On a busy thread the agent's policy decides: ``steered`` says that it is the running run,
+    ``position`` that it is a new one, which waits for that many places.
+    """
 
     id: str
     key: str
+    steered: bool | None = absent()
+    position: int | None = absent(ge=1)
 
 
 class AgentCancelArgs(Inbound):
@@ -62,6 +74,19 @@ class AgentCancelResult(Outbound):
     """Whether this call ended a run: a finished or another run is left alone."""
 
     cancelled: bool
+
+
+class AgentRetryArgs(Inbound):
+    """Lets a failed run go on from where it failed; without one, the thread's newest."""
+
+    key: ThreadKey
+    run_id: WireId | None = absent()
+
+
+class AgentRetryResult(Outbound):
+    """Whether there was such a run.  One that did not fail answers CONFLICT."""
+
+    retried: bool
 
 
 ApprovalDecision: TypeAlias = Literal["approved", "denied"]
@@ -86,8 +111,10 @@ class AgentResolveApprovalResult(Outbound):
 
 agent_messages_args: TypeAdapter[AgentMessagesArgs] = TypeAdapter(AgentMessagesArgs)
 agent_thread_args: TypeAdapter[AgentThreadArgs] = TypeAdapter(AgentThreadArgs)
+agent_state_args: TypeAdapter[AgentStateArgs] = TypeAdapter(AgentStateArgs)
 agent_run_args: TypeAdapter[AgentRunArgs] = TypeAdapter(AgentRunArgs)
 agent_cancel_args: TypeAdapter[AgentCancelArgs] = TypeAdapter(AgentCancelArgs)
+agent_retry_args: TypeAdapter[AgentRetryArgs] = TypeAdapter(AgentRetryArgs)
 agent_resolve_approval_args: TypeAdapter[AgentResolveApprovalArgs] = TypeAdapter(
     AgentResolveApprovalArgs
 )
@@ -95,8 +122,10 @@ messages_page: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...
 
 AGENT_MESSAGES: Final = "agents:agentMessages"
 AGENT_THREAD: Final = "agents:agentThread"
+AGENT_STATE: Final = "agents:agentState"
 AGENT_RUN: Final = "agents:agentRun"
 AGENT_CANCEL: Final = "agents:agentCancel"
+AGENT_RETRY: Final = "agents:agentRetry"
 AGENT_RESOLVE_APPROVAL: Final = "agents:agentResolveApproval"
 
 BuiltInKind: TypeAlias = Literal["list", "value", "call"]
@@ -105,8 +134,10 @@ BUILT_INS: Final[Mapping[str, BuiltInKind]] = MappingProxyType(
     {
         AGENT_MESSAGES: "list",
         AGENT_THREAD: "value",
+        AGENT_STATE: "value",
         AGENT_RUN: "call",
         AGENT_CANCEL: "call",
+        AGENT_RETRY: "call",
         AGENT_RESOLVE_APPROVAL: "call",
     }
 )

@@ -34,8 +34,10 @@ _SENT_BY_CLIENT: Final[tuple[type[BaseModel], ...]] = (
     client.Ping,
     calls.AgentMessagesArgs,
     calls.AgentThreadArgs,
+    calls.AgentStateArgs,
     calls.AgentRunArgs,
     calls.AgentCancelArgs,
+    calls.AgentRetryArgs,
     calls.AgentResolveApprovalArgs,
 )
 _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
@@ -51,6 +53,7 @@ _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     rows.ThreadView,
     calls.AgentRunResult,
     calls.AgentCancelResult,
+    calls.AgentRetryResult,
     calls.AgentResolveApprovalResult,
 )
 _WORDS: Final[Mapping[str, object]] = {
@@ -60,6 +63,7 @@ _WORDS: Final[Mapping[str, object]] = {
     "MessageStatus": rows.MessageStatus,
     "ThreadStatus": rows.ThreadStatus,
     "RunStatus": rows.RunStatus,
+    "WaitingKind": rows.WaitingKind,
     "ApprovalDecision": calls.ApprovalDecision,
 }
 _UNIONS: Final[Mapping[str, object]] = {
@@ -74,8 +78,10 @@ _CONSTANTS: Final[dict[str, str | int]] = {
     "PAGE_LIMIT": limits.PAGE_LIMIT,
     "AGENT_MESSAGES": calls.AGENT_MESSAGES,
     "AGENT_THREAD": calls.AGENT_THREAD,
+    "AGENT_STATE": calls.AGENT_STATE,
     "AGENT_RUN": calls.AGENT_RUN,
     "AGENT_CANCEL": calls.AGENT_CANCEL,
+    "AGENT_RETRY": calls.AGENT_RETRY,
     "AGENT_RESOLVE_APPROVAL": calls.AGENT_RESOLVE_APPROVAL,
     "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
     "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,

@@ -130,6 +130,26 @@ class PendingApproval(Outbound):
     requested_at: datetime
 
 
+WaitingKind: TypeAlias = Literal["run", "signal"]
+
+
+class WaitingSend(Outbound):
+    """A message that was taken and that nobody has read yet.
+
+    Of ``kind`` ``run`` it starts a run of its own (the one with its ``id``) when the thread is
+    free; of ``kind`` ``signal`` the running one reads it, and the message has its ``id``.
+    Signals that come as one message have that of the first.
+    """
+
+    id: str
+    kind: WaitingKind
+    text: str
+    position: int = Field(ge=1, description="its place among those that wait")
+    created_at: datetime
+    author: str | None = absent()
+    dedupe: str | None = absent(description="as the message will have it")
+
+
 class RunError(Outbound):
     """Why the last run failed.  ``code`` is for programs, ``message`` for people."""
 
@@ -140,7 +160,8 @@ class RunError(Outbound):
 class ThreadView(Outbound):
     """What ``agents:agentThread`` answers; ``null`` for a missing thread.
 
-    The run is the live one, else the newest; its own status knows more words than the thread's.
+    ``runId`` is the live run, null while the thread is free; ``runStatus`` knows more words
+    than the thread's status.
     """
 
     key: str
@@ -156,6 +177,7 @@ class ThreadView(Outbound):
         description="why the last run ended before its answer was final, as maxTurns"
     )
     pending_approvals: tuple[PendingApproval, ...]
+    waiting: tuple[WaitingSend, ...] = Field(description="in the order in which they are read")
     created_at: datetime
     updated_at: datetime
 

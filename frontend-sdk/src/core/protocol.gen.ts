@@ -5,8 +5,10 @@ export const SUBPROTOCOL = "ropewalk.v1";
 export const PAGE_LIMIT = 50;
 export const AGENT_MESSAGES = "agents:agentMessages";
 export const AGENT_THREAD = "agents:agentThread";
+export const AGENT_STATE = "agents:agentState";
 export const AGENT_RUN = "agents:agentRun";
 export const AGENT_CANCEL = "agents:agentCancel";
+export const AGENT_RETRY = "agents:agentRetry";
 export const AGENT_RESOLVE_APPROVAL = "agents:agentResolveApproval";
 export const CLOSE_PROTOCOL = 4400;
 export const CLOSE_UNAUTHENTICATED = 4401;
@@ -46,6 +48,8 @@ export type RunStatus =
   | "failed"
   | "cancelled";
 
+export type WaitingKind = "run" | "signal";
+
 export type ApprovalDecision = "approved" | "denied";
 
 /** Cancels the run that the caller means; without one, the live run. */
@@ -84,6 +88,17 @@ export interface AgentResolveApprovalResult {
   readonly decision: ApprovalDecision;
 }
 
+/** Lets a failed run go on from where it failed; without one, the thread's newest. */
+export interface AgentRetryArgs {
+  readonly key: string;
+  readonly runId?: string;
+}
+
+/** Whether there was such a run.  One that did not fail answers CONFLICT. */
+export interface AgentRetryResult {
+  readonly retried: boolean;
+}
+
 /** Starts a run on a new thread (no `key`) or the next one of an old thread. */
 export interface AgentRunArgs {
   readonly agent: string;
@@ -97,9 +112,21 @@ export interface AgentRunArgs {
   readonly attachments?: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The run that was started, and the key of its thread. */
+/**
+ * The run that reads the input, and the key of its thread.
+ *
+ * On a busy thread the agent's policy decides: `steered` says that it is the running run,
+ * `position` that it is a new one, which waits for that many places.
+ */
 export interface AgentRunResult {
   readonly id: string;
+  readonly key: string;
+  readonly steered?: boolean;
+  readonly position?: number;
+}
+
+/** The synced state of a thread: any JSON, `null` while there is none. */
+export interface AgentStateArgs {
   readonly key: string;
 }
 
@@ -283,7 +310,8 @@ export interface ThinkingPart {
 /**
  * What `agents:agentThread` answers; `null` for a missing thread.
  *
- * The run is the live one, else the newest; its own status knows more words than the thread's.
+ * `runId` is the live run, null while the thread is free; `runStatus` knows more words
+ * than the thread's status.
  */
 export interface ThreadView {
   readonly key: string;
@@ -298,6 +326,8 @@ export interface ThreadView {
   /** why the last run ended before its answer was final, as maxTurns */
   readonly stopped?: string;
   readonly pendingApprovals: readonly PendingApproval[];
+  /** in the order in which they are read */
+  readonly waiting: readonly WaitingSend[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -358,6 +388,25 @@ export interface UsageView {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
+}
+
+/**
+ * A message that was taken and that nobody has read yet.
+ *
+ * Of `kind` `run` it starts a run of its own (the one with its `id`) when the thread is
+ * free; of `kind` `signal` the running one reads it, and the message has its `id`.
+ * Signals that come as one message have that of the first.
+ */
+export interface WaitingSend {
+  readonly id: string;
+  readonly kind: WaitingKind;
+  readonly text: string;
+  /** its place among those that wait */
+  readonly position: number;
+  readonly createdAt: string;
+  readonly author?: string;
+  /** as the message will have it */
+  readonly dedupe?: string;
 }
 
 /** Answers an accepted `hello`, and each accepted `auth`. */

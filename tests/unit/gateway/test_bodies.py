@@ -1,6 +1,7 @@
 """Frames that are put together from bytes say exactly what the models of the wire say."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.approval import Approval, ApprovalStatus
 from app.domain.cursor import Cursor
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import Message, MessageStatus, Role, text_part
+from app.domain.ports import ThreadSnapshot, WaitingSend
+from app.domain.run import RunStatus
+from app.domain.thread import Thread, ThreadStatus
 from app.gateway import replies
 from app.gateway.bodies import (
     delta_frame,
@@ -18,13 +23,14 @@ from app.gateway.bodies import (
     message_bytes,
     rows_value,
     snapshot_frame,
+    thread_bytes,
     token_body,
     token_frame,
     upserts,
 )
 from app.gateway.live_text import Piece
 from app.gateway.wire import encode_text, payload_of
-from app.protocol.rows import message
+from app.protocol.rows import message, thread_view
 from app.protocol.server import (
     Delta,
     ErrorFrame,
@@ -68,6 +74,33 @@ def test_a_row_is_what_the_protocol_declares() -> None:
     row = message.validate_json(message_bytes(a_message()))
 
     assert (row.id, row.text) == ("m-1", "hé👋")
+
+
+def test_a_thread_is_what_the_protocol_declares() -> None:
+    now = datetime.now(UTC)
+    thread = Thread("t-1", "key", "support", ThreadStatus.RUNNING, "r-1", 1, 2, 3, 4)
+    pending = ApprovalStatus.PENDING
+    approval = Approval("a-1", "t-1", "r-1", "call_1", "refund", {"amount": 60}, pending, 3, now)
+    waiting = (
+        WaitingSend("s-1", is_run=False, text="from outside", created_at=now, author="user:ops"),
+        WaitingSend("r-2", is_run=True, text="and then?", created_at=now, dedupe="d-1"),
+    )
+    snapshot = ThreadSnapshot(
+        replace(thread, created_at=now, updated_at=now),
+        [],
+        [approval],
+        waiting=waiting,
+        live_status=RunStatus.WAITING,
+    )
+
+    found = thread_view.validate_json(thread_bytes(snapshot))
+
+    assert found is not None
+    assert (found.run_id, found.run_status) == ("r-1", "waiting")
+    assert [(one.kind, one.position, one.dedupe) for one in found.waiting] == [
+        ("signal", 1, None),
+        ("run", 2, "d-1"),
+    ]
 
 
 def test_a_snapshot_is_what_the_protocol_declares() -> None:

@@ -61,8 +61,10 @@ def test_no_built_in_writes_a_message_a_thread_or_a_state() -> None:
     assert set(BUILT_INS) == {
         "agents:agentMessages",
         "agents:agentThread",
+        "agents:agentState",
         "agents:agentRun",
         "agents:agentCancel",
+        "agents:agentRetry",
         "agents:agentResolveApproval",
     }
 
