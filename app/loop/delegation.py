@@ -125,7 +125,7 @@ class Errand:
     def _given_up(self, after: timedelta) -> Outcome:
         return failed(
             f"{self.tool.name} has not answered within {after.total_seconds():g} s. "
-            f"Its run {self.child_run} goes on."
+            f"Its run {self.child_run} is still under way."
         )
 
 

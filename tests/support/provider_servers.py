@@ -45,12 +45,15 @@ class Answers:
     Attributes:
         broken_off: the connection is dropped after the words, before the end.
         stream_error: an error event inside the stream, after the words.
+        silent_after: after so many events nothing more comes, until the caller hangs up;
+            0: not even the headers.
     """
 
     text: str = ""
     calls: Sequence[Called] = ()
     broken_off: bool = False
     stream_error: Mapping[str, Any] | None = None
+    silent_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +67,30 @@ class Refuses:
 
 @dataclass(slots=True)
 class ProviderServer:
-    """A running server; its ``url`` has no path."""
+    """A running server; its ``url`` has no path.
+
+    ``silent`` is set when an answer falls silent, ``hung_up`` when its caller has hung up.
+    """
 
     url: str
     script: list[Answers | Refuses]
     requests: list[dict[str, Any]] = field(default_factory=list)
+    silent: asyncio.Event = field(default_factory=asyncio.Event)
+    hung_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def next(self, body: dict[str, Any]) -> Answers | Refuses:
         """Note a request and return what answers it; the last answer is repeated."""
         self.requests.append(body)
         return self.script[min(len(self.requests), len(self.script)) - 1]
+
+    async def fall_silent(self, request: Request) -> None:
+        """Say nothing until the caller hangs up."""
+        self.silent.set()
+        try:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+        finally:
+            self.hung_up.set()
 
 
 @asynccontextmanager
@@ -134,15 +151,23 @@ async def _serve(server: ProviderServer, request: Request, events: Any, whole: A
     answer = server.next(body)
     if isinstance(answer, Refuses):
         return JSONResponse(dict(answer.body), answer.status, dict(answer.headers))
+    if answer.silent_after == 0:
+        await server.fall_silent(request)
     if not body.get("stream"):
         return JSONResponse(whole(answer))
-    return StreamingResponse(_sent(answer, events(answer)), media_type="text/event-stream")
+    sent = _sent(server, request, answer, events(answer))
+    return StreamingResponse(sent, media_type="text/event-stream")
 
 
-async def _sent(answer: Answers, events: Iterator[str]) -> AsyncIterator[str]:
-    for event in events:
+async def _sent(
+    server: ProviderServer, request: Request, answer: Answers, events: Iterator[str]
+) -> AsyncIterator[str]:
+    for number, event in enumerate(events, start=1):
         yield event
         await asyncio.sleep(0)
+        if number == answer.silent_after:
+            await server.fall_silent(request)
+            return
     if answer.broken_off:
         raise ConnectionResetError("dropped by the script")
 
