@@ -42,6 +42,12 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the gateway listens on.")
 
+    allowed_origins: str = Field(
+        "",
+        description="Pages that may open a socket, as `https://chat.example.com`, separated by "
+        "commas. Empty: all may.",
+    )
+
     jwt_secret: SecretStr | None = Field(
         None, description="Shared secret (HS256) that tokens are signed with; at least 32 bytes."
     )
@@ -121,6 +127,12 @@ class Settings(BaseSettings):
         description="Set by `ropewalk dev`: the gateway serves the demo chat at `/` and mints "
         "it a token.",
     )
+
+    @property
+    def origins(self) -> frozenset[str] | None:
+        """The pages that may open a socket; ``None``: all may."""
+        named = (each.strip().rstrip("/") for each in self.allowed_origins.split(","))
+        return frozenset(filter(None, named)) or None
 
     @property
     def drain(self) -> timedelta:

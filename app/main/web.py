@@ -14,7 +14,7 @@ from starlette.routing import WebSocketRoute
 from app.domain.errors import StoreUnavailable
 from app.fanout.listener import Listener
 from app.fanout.token_source import RedisTokenSource
-from app.gateway.asgi import Gateway
+from app.gateway.asgi import Gateway, GatewayOptions
 from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentityMisconfigured
 from app.http.services import DevServices, HttpServices
@@ -68,6 +68,7 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             token_source=tokens.make,
             clock=stores.clock,
             metrics=stores.metrics,
+            options=GatewayOptions(origins=settings.origins),
         )
         listener = Listener(
             settings.database_url,

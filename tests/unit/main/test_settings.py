@@ -50,3 +50,21 @@ def test_a_value_without_sense_is_refused_by_name(
 def test_a_missing_store_is_refused_by_name() -> None:
     with pytest.raises(Refusal, match="DATABASE_URL"):
         require_stores(read_settings())
+
+
+@pytest.mark.parametrize(
+    ("given", "origins"),
+    [
+        pytest.param("", None, id="all"),
+        pytest.param(" , ", None, id="nothing-named"),
+        pytest.param(
+            "https://a.example, https://b.example/",
+            {"https://a.example", "https://b.example"},
+            id="two",
+        ),
+    ],
+)
+def test_pages_that_may_connect_are_separated_by_commas(
+    given: str, origins: set[str] | None
+) -> None:
+    assert Settings(allowed_origins=given).origins == origins
