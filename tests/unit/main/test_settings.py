@@ -4,6 +4,7 @@ import pytest
 
 from app.main.cli.environment import read_settings, require_stores
 from app.main.refusal import Refusal
+from app.settings import Settings
 
 
 def test_a_variable_sets_the_field_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
