@@ -1,6 +1,6 @@
 """One part of a turn's live text: what was added, and up to where Redis is thought to have it."""
 
-from app.fanout.utf16 import units_of, whole_characters
+from app.domain.utf16 import units_of, whole_characters
 
 
 class LivePart:

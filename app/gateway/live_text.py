@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.domain.ports import ShownText
+from app.domain.utf16 import from_unit, units_of
 
 _MAX_WAITING = 256
 """Pieces that wait behind a gap; the oldest are given up first."""
@@ -77,7 +78,7 @@ class _Part:
 
     def append(self, text: str) -> None:
         self.unsent.append(text)
-        self.units += units(text)
+        self.units += units_of(text)
 
     @property
     def text(self) -> str:
@@ -201,17 +202,3 @@ class LiveText:
         assert self.place is not None  # noqa: S101 - parts exist only in a place
         run, turn, attempt = self.place.run, self.place.turn, self.place.attempt
         return Piece(run, turn, number, part.kind, offset, text, attempt)
-
-
-def units(text: str) -> int:
-    """Return the length of ``text`` in UTF-16 code units, as JavaScript counts."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def from_unit(text: str, start: int) -> str:
-    """Return ``text`` without its first ``start`` UTF-16 code units."""
-    if start <= 0 or text.isascii():
-        return text[max(start, 0) :]
-    return text.encode("utf-16-le", "surrogatepass")[2 * start :].decode(
-        "utf-16-le", "surrogatepass"
-    )

@@ -14,6 +14,7 @@ from app.domain.ports import (
 )
 from app.domain.record import Record
 from app.domain.run import Fence
+from app.domain.utf16 import units_of
 
 
 @dataclass(slots=True)
@@ -108,7 +109,7 @@ class _MemoryStream:
     def add(self, part: int, kind: str, text: str) -> None:
         """See ``TokenStream.add``."""
         whole = self._texts[part] = self._texts.get(part, "") + text
-        units = len(whole.encode("utf-16-le")) // 2
+        units = units_of(whole)
         shown = ShownText(self._fence.run_id, self._turn, part, kind, whole, self._attempt, units)
         self._journal.show(self._fence.thread_id, self._fence.epoch, shown)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.domain.ports import ShownText
 from app.domain.storable import Json
+from app.domain.utf16 import units_of
 
 
 class FakeTokens:
@@ -43,7 +44,7 @@ class FakeTokens:
         ):
             parts.clear()
         before = parts.get(part) or ShownText(run, turn, part, kind, "", attempt, 0)
-        units = before.units + len(text.encode("utf-16-le")) // 2
+        units = before.units + units_of(text)
         parts[part] = ShownText(run, turn, part, kind, before.text + text, attempt, units)
         payload: dict[str, Json] = {
             "run": run,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.utf16 import units_of, whole_characters
 from app.fanout.live_part import LivePart
-from app.fanout.utf16 import units_of, whole_characters
 
 pytestmark = pytest.mark.req("SUB-07")
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.ports import ShownText
-from app.gateway.live_text import LiveText, Marks, Piece, Place, from_unit, units
+from app.domain.utf16 import from_unit, units_of
+from app.gateway.live_text import LiveText, Marks, Piece, Place
 
 words = st.lists(st.text("aß👋", min_size=1, max_size=3), min_size=1, max_size=8)
 
@@ -14,13 +15,13 @@ def pieces(texts: list[str], *, turn: int = 0, attempt: int = 100) -> list[Piece
     made, offset = [], 0
     for text in texts:
         made.append(Piece("run", turn, 0, "text", offset, text, attempt))
-        offset += units(text)
+        offset += units_of(text)
     return made
 
 
 def shown(texts: list[str]) -> ShownText:
     text = "".join(texts)
-    return ShownText("run", 0, 0, "text", text, 100, units(text))
+    return ShownText("run", 0, 0, "text", text, 100, units_of(text))
 
 
 def heard(live: LiveText) -> str:
@@ -59,7 +60,7 @@ def test_what_is_sent_piece_by_piece_is_the_text(texts: list[str], cut: int) -> 
 
     assert "".join(piece.text for piece in sent) == "".join(texts)
     offsets = [piece.offset for piece in sent]
-    lengths = [units(piece.text) for piece in sent]
+    lengths = [units_of(piece.text) for piece in sent]
     assert offsets == [sum(lengths[:place]) for place in range(len(lengths))]
 
 
@@ -125,6 +126,6 @@ def test_another_text_at_offset_0_replaces_the_part() -> None:
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("ab", 2), ("ß", 1), ("👋", 2), ("a👋b", 4)])
 def test_units_are_counted_as_javascript_does(text: str, count: int) -> None:
-    assert units(text) == count
+    assert units_of(text) == count
     assert from_unit(text, count) == ""
     assert from_unit(text, 0) == text

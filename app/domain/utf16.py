@@ -1,4 +1,4 @@
-"""Text in UTF-16 code units, the way JavaScript measures it.
+"""Text in UTF-16 code units, the way JavaScript measures it: offsets of live text are in these.
 
 A provider may cut a character outside the basic plane between two deltas.  Half a character can
 be neither stored nor sent, so it waits for its other half (or becomes U+FFFD, which is one unit
@@ -11,8 +11,17 @@ _HIGH_FIRST, _HIGH_LAST = "\ud800", "\udbff"
 
 
 def units_of(text: str) -> int:
-    """Return the length of storable text in UTF-16 code units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+    """Return the length of ``text`` in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def from_unit(text: str, start: int) -> str:
+    """Return ``text`` without its first ``start`` UTF-16 code units."""
+    if start <= 0 or text.isascii():
+        return text[max(start, 0) :]
+    return text.encode("utf-16-le", "surrogatepass")[2 * start :].decode(
+        "utf-16-le", "surrogatepass"
+    )
 
 
 def whole_characters(text: str) -> tuple[str, str]:
