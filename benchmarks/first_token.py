@@ -10,7 +10,6 @@ Goal: p50 under 15 ms (the model answers at once).
 import asyncio
 import importlib.util
 import json
-import socket
 import time
 import uuid
 from multiprocessing import get_context
@@ -22,6 +21,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import ClientConnection, connect
 
+from app.main.embedded.ports import free_port
 from benchmarks.deployment import AGENTS, deployment, spread
 
 MESSAGES = 100
@@ -110,11 +110,6 @@ async def ropewalk_ms(url: str) -> list[float]:
             figures.append((time.perf_counter() - begun) * 1000)
             await settled(ws)
     return figures
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 async def until_open(port: int) -> None:

@@ -10,7 +10,7 @@ from app.domain.storable import encode
 from app.functions.ports import ThreadWriter
 from app.store.runs import PostgresRunStore
 from app.store.thread_writer import PostgresThreadWriter
-from tests.support.memory_thread_writer import MemoryThreadWriter
+from app.testing.memory_writer import MemoryThreadWriter
 from tests.support.store_world import IDS, StoreWorld, an_answer
 
 

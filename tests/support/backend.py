@@ -21,8 +21,8 @@ from app.http.identity import Authenticator, IdentitySettings
 from app.http.services import DevServices, HttpServices
 from app.main.system import SystemClock
 from app.telemetry.metrics import Metrics
-from tests.support.memory_thread_writer import MemoryThreadWriter
-from tests.support.memory_transactions import MemoryTransactions
+from app.testing.memory_transactions import MemoryTransactions
+from app.testing.memory_writer import MemoryThreadWriter
 from tests.support.store_world import IDS, StoreWorld
 
 CLOCK = SystemClock()

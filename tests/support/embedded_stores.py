@@ -17,6 +17,7 @@ import psycopg
 import redis
 from psycopg import sql
 
+from app.main.dev.stores import EmbeddedServer
 from app.main.embedded import EmbeddedPostgres, EmbeddedRedis
 from app.main.guard import Guard
 
@@ -66,32 +67,31 @@ def session_folder() -> Iterator[Path]:
 def running_postgres() -> Iterator[EmbeddedPostgres]:
     """Yield a started server and stop it afterwards."""
     with session_folder() as folder:
-        guard = Guard()
         server = EmbeddedPostgres(folder / "postgres", durable=False)
-        server.start()
-        guard.watch(server.pid, rank=0, how=signal.SIGINT, patience_s=10)
-        try:
+        with _running(server, signal.SIGINT, patience_s=10):
             yield server
-        finally:
-            server.stop()
-            guard.forget(server.pid)
-            guard.close()
 
 
 @contextmanager
 def running_redis() -> Iterator[EmbeddedRedis]:
     """Yield a started server and stop it afterwards."""
     with session_folder() as folder:
-        guard = Guard()
         server = EmbeddedRedis(folder / "redis", durable=False)
-        server.start()
-        guard.watch(server.pid, rank=0, how=signal.SIGTERM, patience_s=5)
-        try:
+        with _running(server, signal.SIGTERM, patience_s=5):
             yield server
-        finally:
-            server.stop()
-            guard.forget(server.pid)
-            guard.close()
+
+
+@contextmanager
+def _running(server: EmbeddedServer, how: signal.Signals, *, patience_s: float) -> Iterator[None]:
+    guard = Guard()
+    server.start()
+    guard.watch(server.pid, rank=0, how=how, patience_s=patience_s)
+    try:
+        yield
+    finally:
+        server.stop()
+        guard.forget(server.pid)
+        guard.close()
 
 
 def keys_without_ttl(client: "redis.Redis", namespace: str) -> list[str]:

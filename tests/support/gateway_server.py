@@ -1,7 +1,6 @@
 """A real uvicorn with a real gateway in the test's own loop, over threads written by hand."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +17,7 @@ from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
 from app.telemetry.metrics import Metrics
 from tests.support.fake_tokens import FakeTokens
 from tests.support.memory_threads import CountingReader, MemoryThreads
-from tests.support.wait_until import wait_until
+from tests.support.running_uvicorn import running_uvicorn
 from tests.support.ws_client import WsClient
 
 
@@ -120,34 +119,15 @@ class GatewayServer:
             self.gateway.sweep()
 
 
-def listening_socket() -> socket.socket:
-    """Return a TCP socket on a free port.
-
-    The protocol number is named, or asyncio would leave Nagle's algorithm on.
-    """
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(2048)
-    return listening
-
-
 @asynccontextmanager
-async def running_uvicorn(
+async def running_frames(
     app: object,
     ws: type[asyncio.Protocol] | str = FramesProtocol,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  # uvicorn's own
 ) -> AsyncIterator[tuple[uvicorn.Server, str]]:
-    """Serve ``app`` and return the server and its ``ws://`` address."""
-    listening = listening_socket()
-    settings = {"lifespan": "off", "log_config": None, **UVICORN_OPTIONS, **options}
-    server = uvicorn.Server(uvicorn.Config(app, ws=ws, **settings))  # type: ignore[arg-type]  # any ASGI app
-    serving = asyncio.create_task(server._serve([listening]), name="uvicorn")
-    await wait_until(lambda: server.started, description="uvicorn serves")
-    try:
-        yield server, f"ws://127.0.0.1:{listening.getsockname()[1]}/ws"
-    finally:
-        server.should_exit = True
-        await serving
+    """Serve sockets of ``app`` as a gateway does; return the server and its ``ws://`` address."""
+    async with running_uvicorn(app, ws=ws, **{**UVICORN_OPTIONS, **options}) as (server, where):
+        yield server, f"ws://{where}/ws"
 
 
 @asynccontextmanager
@@ -158,7 +138,7 @@ async def gateway_server(
     made = GatewayServer(options or GatewayOptions())
     await made.gateway.start()
     try:
-        async with running_uvicorn(made.app, ws) as (made.server, made.url):
+        async with running_frames(made.app, ws) as (made.server, made.url):
             yield made
     finally:
         await made.gateway.drain()

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.domain.message import (
-    Message,
     MessageStatus,
     Part,
     Role,
@@ -17,10 +16,13 @@ from app.domain.message import (
     text_part,
     tool_result_part,
 )
+from app.domain.record import NewMessage
 from app.domain.run import Run, RunStatus
+from app.domain.storable import encode
 from app.domain.thread import Thread, ThreadStatus
 from app.testing.memory_database import MemoryDatabase
 from app.testing.memory_reader import MemoryThreadReader
+from app.testing.memory_writes import append
 
 
 class MemoryThreads:
@@ -133,23 +135,10 @@ class MemoryThreads:
         status: MessageStatus = MessageStatus.COMPLETE,
         dedupe: str | None = None,
     ) -> None:
-        thread = replace(thread, seq=thread.seq + 1, version=thread.version + 1)
-        self.database.messages[thread.id].append(
-            Message(
-                id=f"message-{next(self._ids)}",
-                thread_id=thread.id,
-                seq=thread.seq,
-                version=thread.version,
-                run_id=run_id,
-                role=role,
-                status=status,
-                parts=parts,
-                created_at=datetime.now(UTC),
-                turn=turn,
-                dedupe=dedupe,
-            )
-        )
-        self._put(thread)
+        id_ = f"message-{next(self._ids)}"
+        row = NewMessage(id_, id_, role, status, encode(parts), turn, dedupe=dedupe)
+        thread = replace(thread, version=thread.version + 1)
+        self._put(append(self.database, thread, run_id, [row]))
 
     def _put(self, thread: Thread) -> None:
         self.database.put(thread)

@@ -10,14 +10,12 @@ Source: the providers' public API references (streaming sections), 2026.
 import asyncio
 import json
 import re
-import socket
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-import uvicorn
 from pydantic_ai.models import Model, override_allow_model_requests
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -27,6 +25,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+
+from tests.support.running_uvicorn import running_uvicorn
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,7 @@ class ProviderServer:
 @asynccontextmanager
 async def provider_server(*script: Answers | Refuses) -> AsyncIterator[ProviderServer]:
     """Serve the script on a free port of this machine."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    server = ProviderServer(f"http://127.0.0.1:{listener.getsockname()[1]}", list(script))
+    server = ProviderServer("", list(script))
 
     async def openai(request: Request) -> Response:
         return await _serve(server, request, _openai_events, _openai_whole)
@@ -113,13 +110,9 @@ async def provider_server(*script: Answers | Refuses) -> AsyncIterator[ProviderS
             Route("/v1/messages", anthropic, methods=["POST"]),
         ]
     )
-    running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
-    async with asyncio.TaskGroup() as group:
-        group.create_task(running.serve(sockets=[listener]))
-        try:
-            yield server
-        finally:
-            running.should_exit = True
+    async with running_uvicorn(app, ws="none") as (_, where):
+        server.url = f"http://{where}"
+        yield server
 
 
 @asynccontextmanager

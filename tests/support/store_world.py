@@ -1,12 +1,10 @@
 """A run store with everything around it visible, whatever the store is made of."""
 
-import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.domain.approval import approval_step
-from app.domain.ids import uuid7
 from app.domain.message import (
     MessageStatus,
     Role,
@@ -38,23 +36,13 @@ from app.testing.memory_database import MemoryDatabase
 from app.testing.memory_journal import MemoryJournal
 from app.testing.memory_reader import MemoryThreadReader
 from app.testing.memory_store import MemoryRunStore
+from app.testing.world import CountedIds
 
 AGENT = "support"
 WORKER = "worker-1"
 
 
-class CountingIds:
-    """Ids in the order in which they were asked for."""
-
-    def __init__(self) -> None:
-        self._next = itertools.count(1)
-
-    def new(self) -> str:
-        """See ``Ids.new``."""
-        return uuid7(1_800_000_000_000 + next(self._next), 0x5EED << 60)
-
-
-IDS = CountingIds()
+IDS = CountedIds()
 
 
 @dataclass(slots=True)

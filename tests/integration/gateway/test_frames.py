@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from app.gateway.frames import EXTENSION, FramesProtocol, SocketWire
 from app.gateway.queued_wire import Message, Receive, Send
 from app.gateway.wire import HARD_LIMIT, SOFT_LIMIT, encode_text
-from tests.support.gateway_server import running_uvicorn
+from tests.support.gateway_server import running_frames
 from tests.support.wait_until import wait_until
 
 pytestmark = pytest.mark.req("IMP-04")
@@ -84,7 +84,7 @@ async def served(
     ws: type[asyncio.Protocol] = HastyFrames, **options: object
 ) -> AsyncIterator[tuple[BareApp, str]]:
     app = BareApp()
-    async with running_uvicorn(app, ws, **options) as (_, url):
+    async with running_frames(app, ws, **options) as (_, url):
         yield app, url
 
 
@@ -267,7 +267,7 @@ async def test_no_task_is_kept_for_a_socket() -> None:
 
 async def test_a_server_that_shuts_down_lets_the_listener_speak_last() -> None:
     app = BareApp()
-    async with running_uvicorn(app, HastyFrames) as (server, url):
+    async with running_frames(app, HastyFrames) as (server, url):
         client = await connect(url, ping_interval=None)
         await wait_until(lambda: app.ears, description="the socket is taken")
 
@@ -285,7 +285,7 @@ async def test_an_application_that_fails_before_the_handshake_answers_500(
     async def failing(scope: Message, receive: Receive, send: Send) -> None:
         raise RuntimeError("no")
 
-    async with running_uvicorn(failing) as (_, url):
+    async with running_frames(failing) as (_, url):
         with pytest.raises(InvalidStatus) as refused:
             await connect(url)
 
@@ -300,6 +300,6 @@ async def test_an_application_that_wants_no_wire_is_served_as_by_uvicorn() -> No
         while (event := await receive())["type"] == "websocket.receive":
             await send({"type": "websocket.send", "text": event["text"]})
 
-    async with running_uvicorn(echo) as (_, url), connect(url) as client:
+    async with running_frames(echo) as (_, url), connect(url) as client:
         await client.send("hello")
         assert await client.recv() == "hello"

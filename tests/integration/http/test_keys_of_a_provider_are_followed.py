@@ -17,6 +17,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from app.domain.errors import TransientFault, Unauthenticated
 from app.http.identity import Authenticator, IdentitySettings
 from app.http.jwks import COOL_DOWN_S, FRESH_S, STALE_S
+from app.testing.world import HandClock
 
 RSA = rsa.generate_private_key(65537, 2048)
 P256 = ec.generate_private_key(ec.SECP256R1())
@@ -38,17 +39,6 @@ class Provider(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
         """Say nothing."""
-
-
-class HandClock:
-    """Only the test moves it."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        """Return the time in seconds."""
-        return self.now
 
 
 @pytest.fixture
@@ -77,7 +67,7 @@ def signed(key: Any, key_id: str | None, algorithm: str) -> str:  # noqa: ANN401
 
 def an_authenticator(url: str) -> tuple[Authenticator, HandClock]:
     clock = HandClock()
-    return Authenticator(IdentitySettings(jwks_url=url), clock=clock), clock
+    return Authenticator(IdentitySettings(jwks_url=url), clock=clock.boot_s), clock
 
 
 async def test_keys_are_fetched_once_and_kept(provider: tuple[type[Provider], str]) -> None:
@@ -100,7 +90,7 @@ async def test_a_rotated_key_is_found_after_the_cool_down(
     authenticator, clock = an_authenticator(url)
     await authenticator.authenticate(signed(RSA, "old", "RS256"))
     handler.keys = [published(P256, "new")]
-    clock.now += COOL_DOWN_S + 1
+    clock.now_s += COOL_DOWN_S + 1
 
     assert (await authenticator.authenticate(signed(P256, "new", "ES256"))).user_id == "ann"
     with pytest.raises(Unauthenticated):
@@ -130,7 +120,7 @@ async def test_a_withdrawn_key_works_no_longer_than_the_set_is_fresh(
     token = signed(RSA, "r", "RS256")
     await authenticator.authenticate(token)
     handler.keys = [published(P256, "e")]
-    clock.now += FRESH_S + 1
+    clock.now_s += FRESH_S + 1
 
     with pytest.raises(Unauthenticated):
         await authenticator.authenticate(token)
@@ -146,9 +136,9 @@ async def test_known_keys_go_on_while_the_provider_is_away_but_not_for_ever(
     await authenticator.authenticate(token)
     handler.away = True
 
-    clock.now += STALE_S - 1
+    clock.now_s += STALE_S - 1
     assert (await authenticator.authenticate(token)).user_id == "ann"
-    clock.now += 2
+    clock.now_s += 2
     with pytest.raises(TransientFault):
         await authenticator.authenticate(token)
 
@@ -163,7 +153,7 @@ async def test_a_provider_that_was_away_from_the_start_is_asked_again(
     with pytest.raises(TransientFault):
         await authenticator.authenticate(token)
     handler.away = False
-    clock.now += COOL_DOWN_S + 1
+    clock.now_s += COOL_DOWN_S + 1
 
     assert (await authenticator.authenticate(token)).user_id == "ann"
 
@@ -178,7 +168,7 @@ async def test_a_token_without_a_key_id_is_tried_with_the_only_key(
 
     assert (await authenticator.authenticate(token)).user_id == "ann"
     handler.keys = [published(RSA, "r"), published(P256, "e")]
-    clock.now += FRESH_S + 1
+    clock.now_s += FRESH_S + 1
     with pytest.raises(Unauthenticated):
         await authenticator.authenticate(token)
 

@@ -20,8 +20,8 @@ from app.domain.errors import (
 from app.domain.identity import ANONYMOUS, Identity
 from app.functions import dispatch
 from app.functions.registry import FunctionRegistry
+from app.testing.memory_transactions import MemoryTransactions, MemoryUnit
 from tests.support.backend import Backend, memory_backend
-from tests.support.memory_transactions import MemoryTransactions, MemoryUnit
 from tests.support.store_world import StoreWorld
 
 ANN = Identity("ann")
