@@ -95,6 +95,9 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
                 settings.database_url,
                 announce=announcer,
                 doorbell=doorbell,
+                journal=journal,
+                aborts=aborts,
+                ids=ids,
             )
         )
         await stack.enter_async_context(background(announcer=announcer.run()))

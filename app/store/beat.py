@@ -29,9 +29,11 @@ _PATIENCE_S = 2
 _JOIN_S = 3 * _PATIENCE_S
 _BEAT = """
 WITH w AS (
-    INSERT INTO agent_workers (id, beat, agents) VALUES (%(worker)s, 1, %(agents)s)
+    INSERT INTO agent_workers (id, beat, agents, versions)
+    VALUES (%(worker)s, 1, %(agents)s, %(versions)s)
         ON CONFLICT (id) DO UPDATE
-       SET beat = agent_workers.beat + 1, agents = excluded.agents, gone_at = NULL
+       SET beat = agent_workers.beat + 1, agents = excluded.agents, versions = excluded.versions,
+           gone_at = NULL
 )
 SELECT t.id, r.id, t.epoch
   FROM agent_runs r JOIN agent_threads t ON t.id = r.thread AND t.live_run = r.id
@@ -70,6 +72,7 @@ class Beat:
             sent and the runs that the table gives this worker.  While the loop stands still
             only the newest answer is kept.
         agents: what this worker serves.
+        versions: of each of these agents, the one that its code has.
         stuck_after_s: see ``LoopWatch``.
         dump_to: a real file for tracebacks of a stuck loop.
     """
@@ -80,13 +83,18 @@ class Beat:
         worker_id: str,
         agents: Sequence[str],
         *,
+        versions: Sequence[str | None] = (),
         clock: Clock,
         on_answer: Answer,
         stuck_after_s: float = 300,
         dump_to: TextIO | None = None,
     ) -> None:
         self._address = libpq_address(url)
-        self._arguments = {"worker": worker_id, "agents": list(agents)}
+        self._arguments = {
+            "worker": worker_id,
+            "agents": list(agents),
+            "versions": list(versions),
+        }
         self._clock = clock
         self._on_answer = on_answer
         self._stuck_after_s = stuck_after_s

@@ -5,7 +5,8 @@ SQLModel session holds; one that is started on its own uses a held asyncpg conne
 Both take the driver's ``$1`` placeholders.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -37,3 +38,15 @@ class SessionExecutor:
         """See ``Executor.fetch``."""
         result = await self._connection.exec_driver_sql(statement, arguments)
         return result.mappings().all() if result.returns_rows else []
+
+
+@asynccontextmanager
+async def savepoint(executor: Executor) -> AsyncIterator[None]:
+    """Undo what the block did when it raises, and nothing else of the transaction."""
+    await executor.fetch("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        await executor.fetch("ROLLBACK TO SAVEPOINT part")
+        raise
+    await executor.fetch("RELEASE SAVEPOINT part")

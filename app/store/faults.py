@@ -8,6 +8,7 @@ here can be repeated.  Anything else would be refused again, however often it is
 
 import asyncpg
 from asyncpg.exceptions import DeadlockDetectedError, SerializationError
+from sqlalchemy.exc import DBAPIError
 
 from app.domain.errors import ChatError, RecordRefused, StoreUnavailable
 
@@ -32,6 +33,11 @@ _TRANSIENT_STATES = frozenset(
 )
 _HARMLESS_CLASSES = ("40", "55")
 """After these the session can go on; after other transient faults it is not trusted."""
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """Return what the driver said, also when SQLAlchemy passed it on."""
+    return error.driver_exception if isinstance(error, DBAPIError) else error
 
 
 def is_transient(error: BaseException) -> bool:

@@ -35,17 +35,13 @@ class Owed:
         """Owe word of a thread's version."""
         self.versions[thread_id] = version
 
-    async def tell(self, announce: Announce, doorbell: Doorbell) -> None:
-        """Say what changed and ring for what is queued; call it after the commit."""
-        for thread_id, version in self.versions.items():
-            announce(thread_id, version)
-        async with asyncio.TaskGroup() as ringing:  # a dead worker may have had hundreds
-            for run_id in self.queued:
-                ringing.create_task(doorbell.ring(run_id))
-
     async def pay(self, listeners: Listeners) -> None:
         """Tell everybody everything; call it after the commit."""
-        await self.tell(listeners.announce, listeners.doorbell)
+        for thread_id, version in self.versions.items():
+            listeners.announce(thread_id, version)
+        async with asyncio.TaskGroup() as ringing:  # a dead worker may have had hundreds
+            for run_id in self.queued:
+                ringing.create_task(listeners.doorbell.ring(run_id))
         for worker, fence in self.driven:
             await listeners.aborts.abort(worker, fence)
         for fence in self.ended:

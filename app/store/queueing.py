@@ -1,9 +1,9 @@
 """The table as a queue: taking runs, giving them back, and whose worker is alive."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 
-from app.domain.ports import ClaimedRun
+from app.domain.ports import ClaimedRun, Serves
 from app.domain.run import Fence, Released, RunStatus, advance
 from app.domain.thread import shown_status
 from app.store.executors import Executor
@@ -35,17 +35,40 @@ SELECT coalesce(w.id, r.worker) AS worker, coalesce(w.beat, 0) AS beat
 _OLDEST = """
 SELECT clock_timestamp() - min(queued_at) AS waited FROM agent_runs WHERE status = 'queued'
 """
+_LAST_TRY = """
+SELECT clock_timestamp() - min(r.crashed_at) AS waited
+  FROM agent_runs r
+ WHERE r.status = 'queued' AND r.crashes >= $3 AND r.agent = ANY ($1::text[])
+   AND (r.agent_version IS NULL
+        OR (r.agent, r.agent_version) IN (SELECT * FROM unnest($1::text[], $2::text[])))
+"""
 
 
 async def claim(
-    executor: Executor, worker: str, agents: Sequence[str], limit: int, owed: Owed
+    executor: Executor,
+    worker: str,
+    serves: Serves,
+    limit: int,
+    owed: Owed,
+    *,
+    last_crashes: int,
+    last_try: bool,
 ) -> list[ClaimedRun]:
-    """Take up to ``limit`` of the oldest queued runs.  One statement."""
-    rows = await executor.fetch(CLAIM, worker, list(agents), limit)
+    """Take up to ``limit`` of the oldest queued runs.  One statement.
+
+    ``last_crashes``: a run that has crashed so often is at its last try.
+    """
+    arguments = (*served(serves), limit, last_crashes, last_try)
+    rows = await executor.fetch(CLAIM, worker, *arguments)
     claimed = [ClaimedRun(run_from(row, "r_"), thread_from(row, "t_")) for row in rows]
     for one in claimed:
         owed.announce(one.thread.id, one.thread.version)
     return claimed
+
+
+def served(serves: Serves) -> tuple[list[str], list[str | None]]:
+    """Return the agents and, in the same order, their versions."""
+    return list(serves.agents), list(serves.agents.values())
 
 
 async def release(executor: Executor, fence: Fence, owed: Owed) -> bool:
@@ -70,9 +93,16 @@ async def release(executor: Executor, fence: Fence, owed: Owed) -> bool:
     return True
 
 
-async def take_over(executor: Executor, worker: str, owed: Owed) -> int:
+async def last_try_waits(executor: Executor, serves: Serves, last_crashes: int) -> timedelta | None:
+    """Return for how long the oldest queued run at its last try has waited since its crash."""
+    rows = await executor.fetch(_LAST_TRY, *served(serves), last_crashes)
+    waited: timedelta | None = rows[0]["waited"]
+    return waited
+
+
+async def take_over(executor: Executor, worker: str, max_attempts: int, owed: Owed) -> int:
     """Queue a dead worker's runs again and forget it once it holds none."""
-    rows = await executor.fetch(TAKE_OVER, worker)
+    rows = await executor.fetch(TAKE_OVER, worker, max_attempts)
     for row in rows:
         owed.announce(row["thread"], row["version"])
         owed.queued.append(row["run"])

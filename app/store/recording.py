@@ -23,8 +23,9 @@ def recorded_from(row: Row) -> Recorded:
 def refusal(record: Record, error: ChatError) -> RecordRefused:
     """Return ``error`` with the step's name, and with a cause where the driver has none."""
     state = error.data.get("sqlstate") if error.data else None
-    # The statement divides by zero when the row to fill was not open: see sql/record.sql.
-    why = "its result row is not open" if state == "22012" else error.message
+    # The statement divides by zero when what it is about is gone: see sql/record.sql.
+    gone = "its result row is not open" if record.writes.filled else "a signal was read already"
+    why = gone if state == "22012" else error.message
     return RecordRefused(f"the record of step {record.step!r} is refused: {why}", error.data)
 
 
@@ -44,6 +45,7 @@ def record_arguments(fence: Fence, record: Record) -> tuple[object, ...]:
         writes.turn,
         _usage(writes.run_usage),
         _usage(writes.thread_usage),
+        list(writes.consumed),
     )
 
 

@@ -4,10 +4,13 @@ from app.domain.message import Message
 from app.domain.ports import OpenTurn
 from app.domain.run import Fence
 from app.store.executors import Executor
-from app.store.rows import MESSAGE, columns, message_from
+from app.store.rows import MESSAGE, SIGNALS, columns, listed, message_from, signal_from
 
-_OPEN_TURN = """
-SELECT t.wakes, t.version, s.name, s.value
+_OPEN_TURN = f"""
+SELECT t.wakes, t.version, s.name, s.value,
+       (SELECT json_agg(x ORDER BY x.place)
+          FROM ({SIGNALS} WHERE g.thread = $1 AND g.read_at IS NULL AND g.mode <> 'queue') x)
+       AS signals
   FROM agent_threads t
   JOIN agent_runs r ON r.id = t.live_run
   LEFT JOIN agent_steps s ON s.run = r.id AND (s.turn IS NULL OR s.turn >= r.turn)
@@ -25,12 +28,13 @@ RETURNING epoch
 
 
 async def open_turn(executor: Executor, fence: Fence) -> OpenTurn | None:
-    """Return wakes and steps as of one moment, or ``None`` when the fence is lost."""
+    """Return wakes, steps and signals as of one moment, or ``None`` when the fence is lost."""
     rows = await executor.fetch(_OPEN_TURN, fence.thread_id, fence.run_id, fence.epoch)
     if not rows:
         return None
     steps = {row["name"]: row["value"].decode() for row in rows if row["name"] is not None}
-    return OpenTurn(wakes=rows[0]["wakes"], version=rows[0]["version"], steps=steps)
+    signals = [signal_from(row) for row in listed(rows[0]["signals"], "created_at")]
+    return OpenTurn(rows[0]["wakes"], rows[0]["version"], steps, signals)
 
 
 async def history(executor: Executor, thread_id: str) -> list[Message]:

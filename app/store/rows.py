@@ -5,11 +5,13 @@ listed once, so that every query that returns a row returns all of it.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.message import Message, MessageStatus, Part, Role
-from app.domain.run import Run, RunError, RunStatus, Usage
+from app.domain.run import ParentStep, Run, RunError, RunStatus, Usage
+from app.domain.signal import Signal, SignalMode
 from app.domain.storable import decode
 from app.domain.thread import Thread, ThreadStatus
 from app.store.executors import Row
@@ -20,7 +22,8 @@ THREAD = (
 )
 RUN = (
     *("id", "thread", "agent", "status", "turn", "usage", "policy", "stopped", "error", "worker"),
-    *("attempts", "created_at", "finished_at"),
+    *("attempts", "crashes", "agent_version", "parent", "parent_thread", "parent_fact"),
+    *("created_at", "finished_at"),
 )
 MESSAGE = (
     *("id", "thread", "run", "seq", "version", "role", "status", "turn", "parts", "model_name"),
@@ -31,6 +34,7 @@ APPROVAL = (
     *("id", "thread", "run", "tool_call_id", "name", "input", "status", "version"),
     *("requested_at", "decided_by", "reason", "decided_at"),
 )
+SIGNAL = ("id", "thread", "place", "mode", "text", "sender", "author", "dedupe", "created_at")
 
 
 def columns(names: tuple[str, ...], table: str, prefix: str = "") -> str:
@@ -42,6 +46,7 @@ THREADS = f"SELECT {columns(THREAD, 't')} FROM agent_threads t"
 RUNS = f"SELECT {columns(RUN, 'r')} FROM agent_runs r"
 MESSAGES = f"SELECT {columns(MESSAGE, 'm')} FROM agent_messages m"
 APPROVALS = f"SELECT {columns(APPROVAL, 'a')} FROM agent_approvals a"
+SIGNALS = f"SELECT {columns(SIGNAL, 'g')} FROM agent_signals g"
 
 Parse: TypeAlias = Callable[[Any], Any]
 
@@ -91,6 +96,9 @@ def run_from(row: Row, prefix: str = "") -> Run:
         error=_error(row[f"{prefix}error"]),
         worker=row[f"{prefix}worker"],
         attempts=row[f"{prefix}attempts"],
+        crashes=row[f"{prefix}crashes"],
+        agent_version=row[f"{prefix}agent_version"],
+        parent=_parent(row, prefix),
         created_at=row[f"{prefix}created_at"],
         finished_at=row[f"{prefix}finished_at"],
     )
@@ -138,6 +146,36 @@ def approval_from(row: Row, *, parse: Parse = parse_json) -> Approval:
         decided_by=row["decided_by"],
         reason=row["reason"],
         decided_at=row["decided_at"],
+    )
+
+
+def signal_from(row: Row) -> Signal:
+    """Return the signal in a row."""
+    return Signal(
+        id=row["id"],
+        thread_id=row["thread"],
+        mode=SignalMode(row["mode"]),
+        text=row["text"],
+        sender=row["sender"],
+        created_at=row["created_at"],
+        author=row["author"],
+        dedupe=row["dedupe"],
+    )
+
+
+def listed(aggregated: str | None, time: str) -> list[dict[str, Any]]:
+    """Return the rows that Postgres gathered as JSON, with their time as the driver would."""
+    rows: list[dict[str, Any]] = parse_json(aggregated) or []
+    for row in rows:
+        row[time] = datetime.fromisoformat(row[time])
+    return rows
+
+
+def _parent(row: Row, prefix: str) -> ParentStep | None:
+    if row[f"{prefix}parent"] is None:
+        return None
+    return ParentStep(
+        row[f"{prefix}parent_thread"], row[f"{prefix}parent"], row[f"{prefix}parent_fact"]
     )
 
 

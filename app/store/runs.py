@@ -1,8 +1,7 @@
 """``RunStore`` on Postgres: each method is one statement, or one transaction and what it owes."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from app.domain.approval import Approval, Decision
 from app.domain.errors import InvalidArgument, RecordRefused
@@ -24,22 +23,26 @@ from app.domain.ports import (
     Verdict,
 )
 from app.domain.record import Record
-from app.domain.run import Ending, Fence, Run, RunStatus, Waits
+from app.domain.run import FINAL, Ending, Fence, Run, Waits
 from app.domain.signal import NewSignal, Signalled
-from app.domain.thread import Thread
-from app.store import queueing, resuming, sweeping, waiting
+from app.store import queueing, resuming, sweeping, thread_state, waiting
+from app.store import timers as due_timers
 from app.store.database import Connection, Database
-from app.store.locking import lock_for, lock_thread, read_run
+from app.store.locking import find_run, lock_for, lock_to_end, read_run
 from app.store.owed import Listeners, Owed
 from app.store.recording import record_step, refusal
+from app.store.retrying import retry_run
 from app.store.settling import Settler
+from app.store.signalling import put_signal
 from app.store.starting import start_run
-
-T = TypeVar("T")
+from app.store.transacting import Transacting
 
 
 class PostgresRunStore:
-    """Implements ``app.domain.ports.RunStore``."""
+    """Implements ``app.domain.ports.RunStore``.
+
+    ``max_attempts``: so many workers in a row may die while they drive a run.
+    """
 
     def __init__(
         self,
@@ -53,32 +56,64 @@ class PostgresRunStore:
         max_attempts: int = 5,
     ) -> None:
         self._db = database
-        self._max_attempts = max_attempts
         self._listeners = Listeners(announce, doorbell, journal, aborts)
+        self._transacting = Transacting(database, self._listeners)
         self._settler = Settler(journal, ids)
+        self._ids = ids
+        self._max_attempts = max_attempts
+        self._last_crashes = max(max_attempts - 1, 1)
+
+    # ---- starting ----
 
     async def start(self, start: StartRun) -> StartedRun:
         """See ``RunStore.start``."""
-
-        async def work(connection: Connection, owed: Owed) -> StartedRun:
-            started = await start_run(connection, start)
-            owed.announce(started.thread_id, started.version)
-            owed.queued.append(started.run_id)
-            return started
-
         try:
-            return await self._transact(work)
+            return await self._transacting.run(
+                lambda c, owed: start_run(c, start, self._settler, owed)
+            )
         except RecordRefused as error:
             raise InvalidArgument(f"the run cannot be stored: {error.message}") from error
+
+    async def spawn(self, fence: Fence, start: StartRun) -> StartedRun | None:
+        """See ``RunStore.spawn``."""
+
+        async def work(connection: Connection, owed: Owed) -> StartedRun | None:
+            if await lock_for(connection, fence) is None:
+                return None
+            return await start_run(connection, start, self._settler, owed)
+
+        return await self._transacting.run(work)
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """See ``RunStore.schedule``."""
+        await due_timers.schedule(self._db, timer_id, start, due_at)
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """See ``RunStore.signal``."""
+        return await self._transacting.run(lambda c, owed: put_signal(c, signal, self._ids, owed))
+
+    # ---- driving ----
 
     async def claim(
         self, worker: str, serves: Serves, limit: int, *, last_try: bool = False
     ) -> list[ClaimedRun]:
         """See ``RunStore.claim``."""
         owed = Owed()
-        claimed = await queueing.claim(self._db, worker, list(serves.agents), limit, owed)
+        claimed = await queueing.claim(
+            self._db,
+            worker,
+            serves,
+            limit,
+            owed,
+            last_crashes=self._last_crashes,
+            last_try=last_try,
+        )
         await owed.pay(self._listeners)
         return claimed
+
+    async def last_try_waits(self, serves: Serves) -> timedelta | None:
+        """See ``RunStore.last_try_waits``."""
+        return await queueing.last_try_waits(self._db, serves, self._last_crashes)
 
     async def open_turn(self, fence: Fence) -> OpenTurn | None:
         """See ``RunStore.open_turn``."""
@@ -110,15 +145,15 @@ class PostgresRunStore:
         self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
     ) -> Verdict:
         """See ``RunStore.park``."""
-        if timers:
-            raise NotImplementedError
-        return await self._transact(lambda c, owed: waiting.park(c, fence, seen, waits, owed))
+        return await self._transacting.run(
+            lambda c, owed: waiting.park(c, fence, seen, waits, timers=timers, owed=owed)
+        )
 
     async def finish(self, fence: Fence, ending: Ending, seen: int | None) -> Verdict:
         """See ``RunStore.finish``."""
 
         async def work(connection: Connection, owed: Owed) -> Verdict:
-            thread = await lock_for(connection, fence)
+            thread = await lock_for(connection, fence, to_end=True)
             if thread is None:
                 return Verdict.LOST
             if seen is not None and thread.wakes != seen:
@@ -127,25 +162,51 @@ class PostgresRunStore:
             await self._settler.settle(connection, thread, run, ending, owed)
             return Verdict.DONE
 
-        return await self._transact(work)
+        return await self._transacting.run(work)
 
     async def release(self, fence: Fence) -> bool:
         """See ``RunStore.release``."""
-        return await self._transact(lambda c, owed: queueing.release(c, fence, owed))
+        return await self._transacting.run(lambda c, owed: queueing.release(c, fence, owed))
+
+    # ---- the thread's state ----
+
+    async def read_state(self, thread_id: str) -> str | None:
+        """See ``RunStore.read_state``."""
+        return await thread_state.read_state(self._db, thread_id)
+
+    async def write_state(self, fence: Fence, state: str) -> bool:
+        """See ``RunStore.write_state``."""
+        return await self._transacting.run(
+            lambda c, owed: thread_state.write_state(c, fence, state, owed)
+        )
+
+    async def update_state(
+        self, fence: Fence, receipt: str, turn: int | None, change: Callable[[str | None], str]
+    ) -> bool:
+        """See ``RunStore.update_state``."""
+        return await self._transacting.run(
+            lambda c, owed: thread_state.update_state(c, fence, receipt, turn, change, owed=owed)
+        )
+
+    # ---- from outside ----
 
     async def cancel(self, thread_id: str, run_id: str | None) -> Run | None:
         """See ``RunStore.cancel``."""
 
         async def work(connection: Connection, owed: Owed) -> Run | None:
-            thread = await lock_thread(connection, thread_id)
-            if thread is None or thread.live_run is None:
+            thread = await lock_to_end(connection, thread_id, run_id)
+            wanted = run_id or (thread.live_run if thread else None)
+            run = await find_run(connection, wanted) if wanted else None
+            if thread is None or run is None or run.thread_id != thread_id or run.status in FINAL:
                 return None
-            if run_id not in {None, thread.live_run}:
-                return None
-            run = await read_run(connection, thread.live_run)
-            return await self._end(connection, thread, run, Ending.cancelled(), owed)
+            await self._settler.end(connection, thread, run, Ending.cancelled(), owed)
+            return await read_run(connection, run.id)
 
-        return await self._transact(work)
+        return await self._transacting.run(work)
+
+    async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
+        """See ``RunStore.retry``."""
+        return await self._transacting.run(lambda c, owed: retry_run(c, thread_id, run_id, owed))
 
     async def decide(
         self,
@@ -157,9 +218,25 @@ class PostgresRunStore:
     ) -> Approval | None:
         """See ``RunStore.decide``."""
         answer = waiting.Answer(decision, by, reason)
-        return await self._transact(
+        return await self._transacting.run(
             lambda c, owed: waiting.decide(c, thread_id, tool_call_id, answer, owed)
         )
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """See ``RunStore.send_event``."""
+        return await self._transacting.run(
+            lambda c, owed: waiting.send_event(c, run_id, name, payload, owed)
+        )
+
+    # ---- what the sweepers do ----
+
+    async def fire_due(self, limit: int) -> int:
+        """See ``RunStore.fire_due``."""
+        return await due_timers.fire_due(self._transacting, self._settler, limit)
+
+    async def fail_overdue(self) -> int:
+        """See ``RunStore.fail_overdue``."""
+        return await self._fail_all("TIMED_OUT", sweeping.overdue())
 
     async def beats(self) -> Mapping[str, int]:
         """See ``RunStore.beats``."""
@@ -167,7 +244,10 @@ class PostgresRunStore:
 
     async def take_over(self, worker: str) -> int:
         """See ``RunStore.take_over``."""
-        return await self._transact(lambda c, owed: queueing.take_over(c, worker, owed))
+        failed = await self._fail_all("POISON", sweeping.poison(worker, self._max_attempts))
+        return failed + await self._transacting.run(
+            lambda c, owed: queueing.take_over(c, worker, self._max_attempts, owed)
+        )
 
     async def oldest_queued(self) -> timedelta | None:
         """See ``RunStore.oldest_queued``."""
@@ -175,93 +255,11 @@ class PostgresRunStore:
 
     async def fail_unknown_agents(self, after: timedelta) -> int:
         """See ``RunStore.fail_unknown_agents``."""
-        failed = 0
-        for row in await sweeping.unknown_agents(self._db, after):
-            failed += await self._fail_unknown(row["thread"], row["id"], row["agent"], after)
-        return failed
+        return await self._fail_all("UNKNOWN_AGENT", sweeping.unknown_agents(after))
 
     async def stranded(self) -> Sequence[str]:
         """See ``RunStore.stranded``."""
         return await sweeping.stranded(self._db)
 
-    async def last_try_waits(self, serves: Serves) -> timedelta | None:
-        """See ``RunStore.last_try_waits``."""
-        raise NotImplementedError
-
-    async def spawn(self, fence: Fence, start: StartRun) -> StartedRun | None:
-        """See ``RunStore.spawn``."""
-        raise NotImplementedError
-
-    async def read_state(self, thread_id: str) -> str | None:
-        """See ``RunStore.read_state``."""
-        raise NotImplementedError
-
-    async def write_state(self, fence: Fence, state: str) -> bool:
-        """See ``RunStore.write_state``."""
-        raise NotImplementedError
-
-    async def update_state(
-        self, fence: Fence, receipt: str, turn: int | None, change: Callable[[str | None], str]
-    ) -> bool:
-        """See ``RunStore.update_state``."""
-        raise NotImplementedError
-
-    async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
-        """See ``RunStore.retry``."""
-        raise NotImplementedError
-
-    async def signal(self, signal: NewSignal) -> Signalled | None:
-        """See ``RunStore.signal``."""
-        raise NotImplementedError
-
-    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
-        """See ``RunStore.send_event``."""
-        raise NotImplementedError
-
-    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
-        """See ``RunStore.schedule``."""
-        raise NotImplementedError
-
-    async def fire_due(self, limit: int) -> int:
-        """See ``RunStore.fire_due``."""
-        raise NotImplementedError
-
-    async def fail_overdue(self) -> int:
-        """See ``RunStore.fail_overdue``."""
-        raise NotImplementedError
-
-    async def _fail_unknown(self, thread: str, run_id: str, agent: str, after: timedelta) -> bool:
-        async def work(connection: Connection, owed: Owed) -> bool:
-            locked = await lock_thread(connection, thread)
-            if locked is None or locked.live_run != run_id:
-                return False
-            if not await sweeping.unknown_agents(connection, after, run_id):
-                return False  # claimed, or a worker has come meanwhile
-            ending = Ending.failed("UNKNOWN_AGENT", f"no worker serves the agent {agent!r}")
-            run = await read_run(connection, run_id)
-            await self._end(connection, locked, run, ending, owed)
-            return True
-
-        return await self._transact(work)
-
-    async def _end(
-        self, connection: Connection, thread: Thread, run: Run, ending: Ending, owed: Owed
-    ) -> Run:
-        """End a run from outside: its journal and its drive are of no use any more."""
-        fence = Fence(thread.id, run.id, thread.epoch)
-        await self._settler.settle(connection, thread, run, ending, owed)
-        owed.ended.append(fence)
-        if run.status is RunStatus.RUNNING and run.worker is not None:
-            owed.driven.append((run.worker, fence))
-        return await read_run(connection, run.id)
-
-    async def _transact(self, work: Callable[[Connection, Owed], Awaitable[T]]) -> T:
-        """Run one transaction; what it owes is paid after the commit."""
-
-        async def once(connection: Connection) -> tuple[T, Owed]:
-            owed = Owed()
-            return await work(connection, owed), owed
-
-        result, owed = await self._db.transact(once)
-        await owed.pay(self._listeners)
-        return result
+    async def _fail_all(self, code: str, find: sweeping.Find) -> int:
+        return await sweeping.Failing(self._settler, code, find).all(self._transacting)

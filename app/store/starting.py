@@ -1,99 +1,140 @@
-"""Starting a run, inside any transaction.
+"""Starting a run, inside any transaction, and what a busy thread does with one more.
+
+    reject   refuses it, and says which run is unfinished
+    replace  ends the live run as cancelled and starts this one, at once
+    queue    holds it back until the thread is free: first in, first out
+    steer    starts nothing: the live run reads what was said before its next model request
 
 The thread's row is locked there and then: until the transaction ends, nobody else can
 start a run on it.  If the transaction is rolled back, nothing has started.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Forbidden, InvalidArgument
-from app.domain.message import user_key
-from app.domain.ports import StartedRun, StartRun
-from app.domain.storable import encode
-from app.store.executors import Executor, Row
+from app.domain.message import plain_text
+from app.domain.ports import OnBusy, StartedRun, StartRun
+from app.domain.run import Ending, Run
+from app.domain.signal import NewSignal, SignalMode
+from app.domain.thread import Thread
+from app.store.beginning import begin, hold_back
+from app.store.executors import Executor
+from app.store.locking import lock_to_end, read_run
+from app.store.owed import Owed
+from app.store.rows import THREAD, THREADS, columns, parts_from, thread_from
+from app.store.settling import Settler
+from app.store.signalling import reader_of, store_signal
 
-_LOCK = """
-SELECT id, owner, live_run, seq, version FROM agent_threads WHERE key = $1 FOR NO KEY UPDATE
-"""
-_MAKE = """
-INSERT INTO agent_threads (id, key, agent, owner, status)
-VALUES ($1, $2, $3, $4, 'queued')
+_ID = "SELECT id FROM agent_threads WHERE key = $1"
+_LOCK = f"{THREADS} WHERE t.key = $1 FOR NO KEY UPDATE"
+_MAKE = f"""
+INSERT INTO agent_threads (id, key, agent, owner, state, status)
+VALUES ($1, $2, $3, $4, $5::text::json, 'queued')
     ON CONFLICT DO NOTHING
-RETURNING id, owner, live_run, seq, version
+RETURNING {columns(THREAD, "agent_threads")}
 """
-_WRITE = """
-WITH r AS (
-    INSERT INTO agent_runs (id, thread, agent, status, policy, queued_at, created_at)
-    VALUES ($1, $2, $3, 'queued', $4::text::json, clock_timestamp(), clock_timestamp())
-        ON CONFLICT (id) DO NOTHING
-    RETURNING id
-), m AS (
-    INSERT INTO agent_messages (id, key, thread, run, seq, version, role, status, parts, author,
-                                dedupe, created_at)
-    SELECT $5, $6, $2, r.id, $7::bigint + 1, $8::bigint + 1, 'user', 'complete', $9::text::json,
-           $10, $11, clock_timestamp()
-      FROM r
-)
-UPDATE agent_threads o
-   SET live_run = r.id, status = 'queued', error = NULL, title = coalesce(o.title, $12),
-       seq = $7 + 1, version = $8 + 1, updated_at = clock_timestamp(),
-       active_at = clock_timestamp()
-  FROM r
- WHERE o.id = $2
-RETURNING o.version
+_PLACE = """
+SELECT r.status, (SELECT count(*) FROM agent_runs p
+                   WHERE p.thread = r.thread AND p.status = 'pending' AND p.place <= r.place)
+                 AS position
+  FROM agent_runs r WHERE r.id = $1
 """
-_STATUS = "SELECT status FROM agent_runs WHERE id = $1"
+_VERSION = "SELECT version FROM agent_threads WHERE id = $1"
 
 
-async def start_run(executor: Executor, start: StartRun) -> StartedRun:
+async def start_run(
+    executor: Executor, start: StartRun, settler: Settler, owed: Owed
+) -> StartedRun:
     """Write thread, run and the user's message; the run exists once this has committed.
 
     Starting the same ``run_id`` again changes nothing and answers the same.
 
     Raises:
         Forbidden: the thread belongs to somebody else.
-        Conflict: the thread has an unfinished run.
+        Conflict: the thread has an unfinished run, and ``on_busy`` is ``reject``.
         InvalidArgument: the thread's id is another thread's.
     """
+    if start.on_busy is OnBusy.REPLACE:
+        for row in await executor.fetch(_ID, start.thread_key):
+            await lock_to_end(executor, row["id"])
     thread = await _locked_thread(executor, start)
-    if thread["owner"] not in {None, start.owner} and not start.as_admin:
+    if thread.owner not in {None, start.owner} and not start.as_admin:
         raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
-    if thread["live_run"] not in {None, start.run_id}:
-        raise await _conflict(executor, start, thread["live_run"])
-    written = await executor.fetch(_WRITE, *_arguments(start, thread))
-    version: int = written[0]["version"] if written else thread["version"]
-    return StartedRun(start.run_id, thread["id"], start.thread_key, version)
+    if start.on_busy is OnBusy.STEER:
+        reader = await reader_of(executor, start.message_id)
+        if reader is not None:
+            return _steered(thread, reader.run_id or thread.live_run or start.run_id)
+    if thread.live_run is None or thread.live_run == start.run_id:
+        version = await begin(executor, thread, start, owed)
+        return StartedRun(start.run_id, thread.id, thread.key, version or thread.version)
+    if not await executor.fetch(_PLACE, start.run_id):
+        busy = _Busy(thread, await read_run(executor, thread.live_run))
+        if start.on_busy is OnBusy.STEER:
+            await store_signal(executor, thread, _signal(thread, start), owed)
+            return _steered(thread, busy.live.id, version=thread.version + 1)
+        await _start_on_busy(executor, busy, start, settler, owed)
+    return await _started(executor, thread, start)
 
 
-async def _locked_thread(executor: Executor, start: StartRun) -> Row:
-    made = (start.thread_id, start.thread_key, start.agent, start.owner)
+async def is_held(executor: Executor, thread_key: str) -> bool:
+    """Whether somebody else holds the thread with this key; if not, it is locked now."""
+    rows = await executor.fetch(_ID, thread_key)
+    return bool(rows) and not await executor.fetch(f"{_LOCK} SKIP LOCKED", thread_key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Busy:
+    """A locked thread and its unfinished run."""
+
+    thread: Thread
+    live: Run
+
+
+async def _start_on_busy(
+    executor: Executor, busy: _Busy, start: StartRun, settler: Settler, owed: Owed
+) -> None:
+    thread, live = busy.thread, busy.live
+    if start.on_busy is OnBusy.REPLACE:
+        await settler.end(executor, thread, live, Ending.cancelled(), owed, frees=False)
+        await begin(executor, thread, start, owed)
+    elif start.on_busy is OnBusy.QUEUE:
+        await hold_back(executor, thread, start, owed)
+    else:
+        data = {"runId": live.id, "status": live.status.value}
+        raise Conflict(f"thread {start.thread_key!r} has an unfinished run", data)
+
+
+async def _started(executor: Executor, thread: Thread, start: StartRun) -> StartedRun:
+    (run,) = await executor.fetch(_PLACE, start.run_id)
+    (found,) = await executor.fetch(_VERSION, thread.id)
+    position = run["position"] if run["status"] == "pending" else None
+    return StartedRun(start.run_id, thread.id, thread.key, found["version"], position=position)
+
+
+def _steered(thread: Thread, run_id: str, version: int | None = None) -> StartedRun:
+    return StartedRun(run_id, thread.id, thread.key, version or thread.version, steered=True)
+
+
+def _signal(thread: Thread, start: StartRun) -> NewSignal:
+    return NewSignal(
+        id=start.message_id,
+        thread_id=thread.id,
+        mode=SignalMode.STEER,
+        text=plain_text(parts_from(start.parts)),
+        sender=f"user:{start.author}" if start.author else "anonymous",
+        run_id=start.run_id,
+        message_id=start.message_id,
+        author=start.author,
+        dedupe=start.dedupe,
+    )
+
+
+async def _locked_thread(executor: Executor, start: StartRun) -> Thread:
+    made = (start.thread_id, start.thread_key, start.agent, start.owner, start.initial_state)
     for _ in range(3):
         found = await executor.fetch(_LOCK, start.thread_key)
         found = found or await executor.fetch(_MAKE, *made)
         if found:
-            return found[0]
+            return thread_from(found[0])
         # Somebody made it between the two: lock theirs.
     raise InvalidArgument(f"the id {start.thread_id!r} belongs to a thread with another key")
-
-
-async def _conflict(executor: Executor, start: StartRun, live_run: str) -> Conflict:
-    status = (await executor.fetch(_STATUS, live_run))[0]["status"]
-    data: Mapping[str, object] = {"runId": live_run, "status": status}
-    return Conflict(f"thread {start.thread_key!r} has an unfinished run", data)
-
-
-def _arguments(start: StartRun, thread: Row) -> tuple[object, ...]:
-    return (
-        start.run_id,
-        thread["id"],
-        start.agent,
-        encode(dict(start.policy)),
-        start.message_id,
-        user_key(start.run_id),
-        thread["seq"],
-        thread["version"],
-        start.parts,
-        start.author,
-        start.dedupe,
-        start.title,
-    )

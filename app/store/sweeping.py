@@ -1,20 +1,50 @@
-"""What the sweeper asks of the tables: runs that nobody can serve, and broken laws."""
+"""What the sweeper finds: runs that nobody can serve, that are late or poison, and broken laws.
 
-from collections.abc import Sequence
+Each run is ended in a transaction of its own, which looks again under the thread's lock.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from typing import TypeAlias
 
+from app.domain.run import Ending
 from app.store.executors import Executor, Row
+from app.store.locking import lock_to_end, read_run
+from app.store.owed import Owed
+from app.store.settling import Settler
+from app.store.transacting import Transacting
 
 _UNKNOWN = """
-SELECT r.id, r.thread, r.agent
+SELECT r.id, r.thread,
+       CASE WHEN r.agent_version IS NOT NULL AND EXISTS (
+                SELECT FROM agent_workers w WHERE r.agent = ANY (w.agents) AND w.gone_at IS NULL)
+            THEN format('no worker has version %L of the agent %L, to which the run is pinned',
+                        r.agent_version, r.agent)
+            ELSE format('no worker serves the agent %L', r.agent)
+       END AS why
   FROM agent_runs r
  WHERE r.status = 'queued' AND r.queued_at <= clock_timestamp() - $1::interval
    AND ($2::text IS NULL OR r.id = $2)
-   AND NOT EXISTS (SELECT FROM agent_workers w
-                    WHERE r.agent = ANY (w.agents)
+   AND NOT EXISTS (SELECT FROM agent_workers w,
+                               unnest(w.agents, w.versions) AS s (agent, version)
+                    WHERE s.agent = r.agent
+                      AND (r.agent_version IS NULL OR r.agent_version = s.version)
                       AND (w.gone_at IS NULL OR w.gone_at > clock_timestamp() - $1::interval))
    AND EXISTS (SELECT FROM agent_workers w
                 WHERE w.gone_at IS NULL AND w.started_at <= clock_timestamp() - $1::interval)
+"""
+_OVERDUE = """
+SELECT id, thread, format('the run did not end within its time of %s', time_limit) AS why
+  FROM agent_runs
+ WHERE deadline_at IS NOT NULL AND finished_at IS NULL AND deadline_at <= clock_timestamp()
+   AND ($1::text IS NULL OR id = $1)
+"""
+_POISON = """
+SELECT id, thread, format('%s workers in a row died while they drove this run', crashes + 1) AS why
+  FROM agent_runs
+ WHERE worker = $1 AND status = 'running' AND crashes + 1 >= $2 AND ($3::text IS NULL OR id = $3)
 """
 _STRANDED = """
 SELECT format('thread %s is busy with run %s, which has ended', t.key, t.live_run) AS sentence
@@ -32,22 +62,77 @@ SELECT format('run %s is parked though what it waits for is there', r.id)
  WHERE r.status IN ('awaiting_input', 'waiting')
    AND NOT EXISTS (SELECT FROM jsonb_array_elements(r.waits) g
                     WHERE NOT EXISTS (SELECT FROM agent_steps s
-                                       WHERE s.run = r.id AND g ? s.name))
+                                       WHERE s.run = r.id
+                                         AND s.name IN (SELECT jsonb_array_elements_text(g))))
+UNION ALL
+SELECT format('run %s is held back though its thread is free', r.id)
+  FROM agent_runs r JOIN agent_threads t ON t.id = r.thread
+ WHERE r.status = 'pending' AND t.live_run IS NULL
+UNION ALL
+SELECT format('signal %s is unread though its thread is free', g.id)
+  FROM agent_signals g JOIN agent_threads t ON t.id = g.thread
+ WHERE g.read_at IS NULL AND t.live_run IS NULL
+UNION ALL
+SELECT format('run %s is unfinished though its parent %s has ended', r.id, r.parent)
+  FROM agent_runs r JOIN agent_runs p ON p.id = r.parent
+ WHERE r.parent IS NOT NULL AND r.finished_at IS NULL AND p.finished_at IS NOT NULL
+UNION ALL
+SELECT format('timer %s has been due for %s', m.id, clock_timestamp() - m.due_at)
+  FROM agent_timers m
+ WHERE m.fired_at IS NULL AND m.due_at < clock_timestamp() - interval '1 minute'
  LIMIT 20
 """
 
+Find: TypeAlias = Callable[[Executor, str | None], Awaitable[Sequence[Row]]]
+"""Returns runs (``id``, ``thread``, ``why``) that are to fail; with an id, that one at most."""
 
-async def unknown_agents(
-    executor: Executor, after: timedelta, run_id: str | None = None
-) -> Sequence[Row]:
-    """Return queued runs (``id``, ``thread``, ``agent``) that no worker could serve for so long.
+
+def unknown_agents(after: timedelta) -> Find:
+    """Find queued runs that no worker could serve for so long, by Postgres's clock.
 
     A worker that has left counts for that long, so that a restart fails nothing; and one
     worker must have been here for that long, or none has had the time to come back.
-
-    ``after`` is measured by Postgres's clock; with ``run_id`` that run alone is looked at.
     """
-    return await executor.fetch(_UNKNOWN, after, run_id)
+    return lambda executor, run_id: executor.fetch(_UNKNOWN, after, run_id)
+
+
+def overdue() -> Find:
+    """Find unfinished runs that are past their time, wherever they are."""
+    return lambda executor, run_id: executor.fetch(_OVERDUE, run_id)
+
+
+def poison(worker: str, max_attempts: int) -> Find:
+    """Find a dead worker's runs that have used up their tries."""
+    return lambda executor, run_id: executor.fetch(_POISON, worker, max_attempts, run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Settles as failed, under ``code``, what ``find`` finds."""
+
+    settler: Settler
+    code: str
+    find: Find
+
+    async def all(self, transacting: Transacting) -> int:
+        """Look once; return how many there were.
+
+        A thread that somebody else holds just now is left for the next sweep.
+        """
+        failed = 0
+        for row in await self.find(transacting.database, None):
+            failed += await transacting.run(partial(self._one, row))
+        return failed
+
+    async def _one(self, found: Row, executor: Executor, owed: Owed) -> bool:
+        thread = await lock_to_end(executor, found["thread"], found["id"], wait=False)
+        still = [] if thread is None else await self.find(executor, found["id"])
+        if thread is None or not still:
+            return False  # claimed, ended, or a worker has come meanwhile
+        run = await read_run(executor, found["id"])
+        ending = Ending.failed(self.code, still[0]["why"])
+        await self.settler.end(executor, thread, run, ending, owed)
+        return True
 
 
 async def stranded(executor: Executor) -> Sequence[str]:

@@ -5,27 +5,27 @@ are of one moment; the lists in it come as JSON, which is what they are about to
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
 
 from app.domain.approval import Approval
-from app.domain.message import Message
-from app.domain.ports import ThreadSnapshot
+from app.domain.message import Message, plain_text
+from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run, RunStatus
-from app.domain.storable import decode
 from app.domain.thread import Thread
 from app.store.executors import Executor, Row
 from app.store.rows import (
     APPROVALS,
     MESSAGES,
     RUNS,
+    SIGNALS,
     THREAD,
     THREADS,
     approval_from,
     columns,
+    listed,
     message_from,
     parsed_already,
     run_from,
+    signal_from,
     thread_from,
 )
 
@@ -51,12 +51,17 @@ def _whole(which_thread: str, which_messages: str) -> str:
     """Return the statement that reads a thread, some of its messages and its open approvals."""
     return f"""
 SELECT {columns(THREAD, "t")}, l.status AS live_status,
-       (SELECT n.stopped FROM agent_runs n WHERE n.thread = t.id
-         ORDER BY n.created_at DESC, n.id DESC LIMIT 1) AS stopped,
+       (SELECT n.stopped FROM agent_runs n WHERE n.thread = t.id AND n.input IS NULL
+         ORDER BY n.finished_at DESC NULLS FIRST LIMIT 1) AS stopped,
        (SELECT json_agg(x ORDER BY x.seq)
           FROM ({MESSAGES} WHERE m.thread = t.id {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
-          FROM ({APPROVALS} WHERE a.thread = t.id AND a.status = 'pending') x) AS approvals
+          FROM ({APPROVALS} WHERE a.thread = t.id AND a.status = 'pending') x) AS approvals,
+       (SELECT json_agg(x ORDER BY x.place)
+          FROM ({SIGNALS} WHERE g.thread = t.id AND g.read_at IS NULL) x) AS signals,
+       (SELECT json_agg(x ORDER BY x.place)
+          FROM (SELECT p.id, p.input, p.place, p.created_at
+                  FROM agent_runs p WHERE p.thread = t.id AND p.status = 'pending') x) AS pending
   FROM agent_threads t LEFT JOIN agent_runs l ON l.id = t.live_run
  WHERE {which_thread}
 """
@@ -148,21 +153,43 @@ class PostgresThreadReader:
 
 
 def _snapshot(row: Row, limit: int) -> ThreadSnapshot:
-    messages = _listed(row["messages"], "created_at")
-    approvals = _listed(row["approvals"], "requested_at")
+    messages = listed(row["messages"], "created_at")
+    approvals = listed(row["approvals"], "requested_at")
     return ThreadSnapshot(
         thread=thread_from(row),
         messages=[message_from(each, parse=parsed_already) for each in messages[:limit]],
         approvals=[approval_from(each, parse=parsed_already) for each in approvals],
+        waiting=_waiting(row),
         live_status=RunStatus(row["live_status"]) if row["live_status"] else None,
         stopped=row["stopped"],
         complete=len(messages) <= limit,
     )
 
 
-def _listed(aggregated: str | None, time: str) -> list[dict[str, Any]]:
-    """Return the rows that Postgres gathered as JSON, with their time as the driver would."""
-    rows: list[dict[str, Any]] = [] if aggregated is None else decode(aggregated)  # type: ignore[assignment]  # json_agg's shape
-    for row in rows:
-        row[time] = datetime.fromisoformat(row[time])
-    return rows
+def _waiting(row: Row) -> list[WaitingSend]:
+    """Return the sends that wait, in the order in which they will be read."""
+    signals = [signal_from(each) for each in listed(row["signals"], "created_at")]
+    return [
+        *(
+            WaitingSend(
+                signal.id,
+                is_run=False,
+                text=signal.text,
+                created_at=signal.created_at,
+                author=signal.author,
+                dedupe=signal.dedupe,
+            )
+            for signal in signals
+        ),
+        *(
+            WaitingSend(
+                run["id"],
+                is_run=True,
+                text=plain_text(run["input"]["parts"]),
+                created_at=run["created_at"],
+                author=run["input"]["author"],
+                dedupe=run["input"]["dedupe"],
+            )
+            for run in listed(row["pending"], "created_at")
+        ),
+    ]

@@ -7,6 +7,7 @@ the first waits for the end of the block, the second undoes the whole.
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from types import TracebackType
 
 from asyncpg.exceptions import ReadOnlySQLTransactionError
@@ -17,12 +18,17 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.errors import AgentFault, InvalidArgument, StoreUnavailable
-from app.domain.ports import Announce, Doorbell, StartedRun, StartRun
+from app.domain.ports import Aborts, Announce, Doorbell, Ids, Journal, StartedRun, StartRun
+from app.domain.signal import NewSignal, Signalled
 from app.store import calls
 from app.store.executors import SessionExecutor
-from app.store.owed import Owed
+from app.store.owed import Listeners, Owed
 from app.store.sessions import deliberate, has_failed, session_engine
+from app.store.settling import Settler
+from app.store.signalling import put_signal
 from app.store.starting import start_run
+from app.store.timers import schedule
+from app.store.waiting import send_event
 
 
 class PostgresUnit:
@@ -32,28 +38,41 @@ class PostgresUnit:
         session: for the function's own tables, in this transaction.
     """
 
-    def __init__(self, connection: AsyncConnection, session: AsyncSession) -> None:
+    def __init__(
+        self, connection: AsyncConnection, session: AsyncSession, settler: Settler
+    ) -> None:
         self.session = session
         self.owed = Owed()
+        self._settler = settler
+        self._is_scheduled = False
         self._executor = SessionExecutor(connection)
         self._is_remembered = False
 
     @property
     def must_commit(self) -> bool:
         """Whether somebody was promised something that a rollback would take back."""
-        return bool(self.owed.queued) or self._is_remembered
+        return bool(self.owed.versions) or self._is_scheduled or self._is_remembered
 
     async def start(self, start: StartRun) -> StartedRun:
         """Write a run in this transaction; see ``RunStore.start``."""
-        try:
-            started = await start_run(self._executor, start)
-        except DBAPIError as error:
-            if deliberate(error) is not None:
-                raise
-            raise InvalidArgument(f"the run cannot be stored: {error.orig}") from error
-        self.owed.announce(started.thread_id, started.version)
-        self.owed.queued.append(started.run_id)
-        return started
+        with _naming_what_is_refused("run"):
+            return await start_run(self._executor, start, self._settler, self.owed)
+
+    async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
+        """Start a run when it is due; see ``RunStore.schedule``."""
+        with _naming_what_is_refused("run"):
+            await schedule(self._executor, timer_id, start, due_at)
+        self._is_scheduled = True
+
+    async def signal(self, signal: NewSignal) -> Signalled | None:
+        """Put a message into a conversation; see ``RunStore.signal``."""
+        with _naming_what_is_refused("signal"):
+            return await put_signal(self._executor, signal, self._settler.ids, self.owed)
+
+    async def send_event(self, run_id: str, name: str, payload: str) -> bool:
+        """Store an event for a run; see ``RunStore.send_event``."""
+        with _naming_what_is_refused("event"):
+            return await send_event(self._executor, run_id, name, payload, self.owed)
 
     async def remember(self, call: CallKey, arguments: str) -> RememberedCall | None:
         """Note that this call is being made; return the earlier one if there was one."""
@@ -69,13 +88,23 @@ class PostgresUnit:
 class PostgresTransactions:
     """Opens units of work.  Use as an async context manager."""
 
-    def __init__(self, url: str, *, announce: Announce, doorbell: Doorbell, size: int = 10) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        announce: Announce,
+        doorbell: Doorbell,
+        journal: Journal,
+        aborts: Aborts,
+        ids: Ids,
+        size: int = 10,
+    ) -> None:
         self._engine = session_engine(url, size=size)
         self._reading = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-        self._announce = announce
-        self._doorbell = doorbell
+        self._listeners = Listeners(announce, doorbell, journal, aborts)
+        self._settler = Settler(journal, ids)
 
     async def __aenter__(self) -> "PostgresTransactions":
         """Be ready; no connection is made yet."""
@@ -103,7 +132,7 @@ class PostgresTransactions:
                 session = AsyncSession(
                     connection, expire_on_commit=False, join_transaction_mode="rollback_only"
                 )
-                unit = PostgresUnit(connection, session)
+                unit = PostgresUnit(connection, session, self._settler)
                 async with session:
                     _ = await session.connection()  # its rollback is the unit's from now on
                     yield unit
@@ -115,7 +144,7 @@ class PostgresTransactions:
                 raw = await connection.get_raw_connection()
                 if has_failed(raw):  # a failed transaction's COMMIT says nothing and does nothing
                     await connection.exec_driver_sql("SELECT 1")
-        await unit.owed.tell(self._announce, self._doorbell)
+        await unit.owed.pay(self._listeners)
 
     @asynccontextmanager
     async def read_only(self) -> AsyncIterator[AsyncSession]:
@@ -123,6 +152,17 @@ class PostgresTransactions:
         with _refusing_writes(), _translating():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
                 yield session
+
+
+@contextmanager
+def _naming_what_is_refused(what: str) -> Iterator[None]:
+    """Say what cannot be stored; a fault of the database stays what it is."""
+    try:
+        yield
+    except DBAPIError as error:
+        if deliberate(error) is not None:
+            raise
+        raise InvalidArgument(f"the {what} cannot be stored: {error.orig}") from error
 
 
 @contextmanager

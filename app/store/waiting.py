@@ -1,24 +1,28 @@
-"""Parking a run, and the decisions that wake it.
+"""Parking a run, and the decisions and events that wake it.
 
-The thread's ``wakes`` closes the gap between the two: a decision raises it under the lock,
-and a drive parks only if it has seen all of them.  So it does not matter whether a decision
+The thread's ``wakes`` closes the gap between the two: a fact raises it under the lock,
+and a drive parks only if it has seen all of them.  So it does not matter whether a fact
 comes before, while or after the run parks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.approval import Approval, ApprovalStatus, Decision, approval_step
 from app.domain.errors import Conflict
+from app.domain.facts import NewTimer, event_fact
 from app.domain.identity import Identity
 from app.domain.ports import Verdict
-from app.domain.run import PARKED, FactStored, Fence, Parked, RunStatus, Waits, advance
+from app.domain.run import FINAL, PARKED, Fence, Parked, RunStatus, Waits, advance
 from app.domain.storable import encode
 from app.domain.thread import shown_status
 from app.store.executors import Executor
-from app.store.locking import lock_for, lock_thread
+from app.store.locking import lock_for, lock_thread, read_run
 from app.store.owed import Owed
 from app.store.rows import APPROVAL, APPROVALS, approval_from, columns
+from app.store.waking import store_fact, wake
 
+_THREAD_OF = "SELECT thread FROM agent_runs WHERE id = $1"
 _STATUS = "SELECT status FROM agent_runs WHERE id = $1"
 _PARK = """
 WITH r AS (
@@ -40,23 +44,23 @@ UPDATE agent_approvals a
  WHERE a.id = $1
 RETURNING {columns(APPROVAL, "a")}
 """
-_STILL_WAITS = """
-SELECT r.status,
-       EXISTS (SELECT FROM jsonb_array_elements(r.waits) g
-                WHERE NOT EXISTS (SELECT FROM agent_steps s
-                                   WHERE s.run = r.id AND g ? s.name)) AS still_waits
-  FROM agent_runs r
- WHERE r.id = $1
+_IS_MET = """
+SELECT NOT EXISTS (SELECT FROM jsonb_array_elements($2::text::jsonb) g
+                    WHERE NOT EXISTS (SELECT FROM agent_steps s
+                                       WHERE s.run = $1
+                                         AND s.name IN (SELECT jsonb_array_elements_text(g))))
+       AS is_met
 """
-_WAKE = """
-WITH r AS (
-    UPDATE agent_runs
-       SET status = $3, queued_at = CASE WHEN $4 THEN clock_timestamp() ELSE queued_at END
-     WHERE id = $2
-)
-UPDATE agent_threads
-   SET status = $5, wakes = wakes + $6, version = version + 1, updated_at = clock_timestamp()
- WHERE id = $1
+_SET_TIMERS = """
+INSERT INTO agent_timers (id, thread, run, fact, due_at)
+SELECT $2 || '/' || n.fact, $1, $2, n.fact, clock_timestamp() + n.after
+  FROM unnest($3::text[], $4::interval[]) AS n (fact, after)
+ WHERE NOT EXISTS (SELECT FROM agent_steps s WHERE s.run = $2 AND s.name = n.fact)
+    ON CONFLICT (id) DO NOTHING
+"""
+_EVENTS = """
+SELECT count(*) AS stored FROM agent_steps
+ WHERE run = $1 AND starts_with(name, $2) AND substr(name, length($2) + 1) ~ '^[0-9]+$'
 """
 
 
@@ -74,8 +78,16 @@ class Answer:
         return encode(value)
 
 
-async def park(executor: Executor, fence: Fence, seen: int, waits: Waits, owed: Owed) -> Verdict:
-    """Park the run if nothing was stored for the thread since ``seen``."""
+async def park(
+    executor: Executor,
+    fence: Fence,
+    seen: int,
+    waits: Waits,
+    *,
+    timers: Sequence[NewTimer],
+    owed: Owed,
+) -> Verdict:
+    """Park the run if nothing was stored for the thread since ``seen``, and set its timers."""
     thread = await lock_for(executor, fence)
     if thread is None:
         return Verdict.LOST
@@ -86,13 +98,19 @@ async def park(executor: Executor, fence: Fence, seen: int, waits: Waits, owed: 
         return Verdict.LOST
     if thread.wakes != seen:
         return Verdict.MOVED
+    condition = encode(waits.to_json())
+    if (await executor.fetch(_IS_MET, fence.run_id, condition))[0]["is_met"]:
+        return Verdict.MOVED
+    if timers:
+        facts, after = [timer.fact for timer in timers], [timer.after for timer in timers]
+        await executor.fetch(_SET_TIMERS, thread.id, fence.run_id, facts, after)
     change = advance(status, Parked(waits.awaits_input))
     rows = await executor.fetch(
         _PARK,
         thread.id,
         fence.run_id,
         change.status.value,
-        encode(waits.to_json()),
+        condition,
         shown_status(change.status).value,
     )
     owed.announce(thread.id, rows[0]["version"])
@@ -122,8 +140,7 @@ async def decide(
         answer.reason,
         version,
     )
-    await _wake(executor, thread_id, approval.run_id, owed)
-    owed.announce(thread_id, version)
+    await wake(executor, await read_run(executor, approval.run_id), owed)
     return approval_from(rows[0])
 
 
@@ -136,20 +153,15 @@ def _decided_before(approval: Approval, decision: Decision) -> Approval:
     )
 
 
-async def _wake(executor: Executor, thread_id: str, run_id: str, owed: Owed) -> None:
-    """Note a stored fact: ``wakes`` grows, and a run that waits for nothing more is queued."""
-    row = (await executor.fetch(_STILL_WAITS, run_id))[0]
-    status = RunStatus(row["status"])
-    change = advance(status, FactStored(status in PARKED and not row["still_waits"]))
-    is_queued = status in PARKED and change.status is RunStatus.QUEUED
-    await executor.fetch(
-        _WAKE,
-        thread_id,
-        run_id,
-        change.status.value,
-        is_queued,
-        shown_status(change.status).value,
-        change.wakes,
-    )
-    if is_queued:
-        owed.queued.append(run_id)
+async def send_event(executor: Executor, run_id: str, name: str, payload: str, owed: Owed) -> bool:
+    """Store an event for an unfinished run; it may wait for it now or in any later turn."""
+    thread_of = await executor.fetch(_THREAD_OF, run_id)
+    if not thread_of or await lock_thread(executor, thread_of[0]["thread"]) is None:
+        return False
+    run = await read_run(executor, run_id)
+    if run.status in FINAL:
+        return False
+    (found,) = await executor.fetch(_EVENTS, run_id, event_fact(name, 0)[:-1])
+    fact = event_fact(name, found["stored"])
+    await store_fact(executor, run, fact, payload, owed, of_turn=False)
+    return True

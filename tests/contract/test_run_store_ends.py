@@ -10,7 +10,7 @@ from app.domain.ports import Serves, Verdict
 from app.domain.run import Ending, Fence, RunError, RunStatus, Waits
 from app.domain.storable import decode
 from app.domain.thread import ThreadStatus
-from tests.support.store_world import StoreWorld, a_result, a_turn, an_answer, shown
+from tests.support.store_world import StoreWorld, a_result, a_step, a_turn, an_answer, shown
 
 ANN, BOB = Identity("ann"), Identity("bob")
 
@@ -334,10 +334,13 @@ async def test_nothing_is_stranded_at_any_moment_of_a_run(world: StoreWorld) -> 
     assert found == []
 
 
-async def test_a_run_that_parks_for_nothing_is_found(world: StoreWorld) -> None:
+@pytest.mark.req("DUR-12")
+async def test_a_run_whose_condition_is_met_does_not_park(world: StoreWorld) -> None:
     claimed = await world.drive()
-    await world.store.park(claimed.fence, 0, Waits.for_all([]))
+    await world.store.record(claimed.fence, a_step(claimed.fence, "event:paid#0"))
 
-    (sentence,) = await world.store.stranded()
+    for_nothing = await world.store.park(claimed.fence, 0, Waits.for_all([]))
+    either = await world.store.park(claimed.fence, 0, Waits((("timer:late", "event:paid#0"),)))
+    both = await world.store.park(claimed.fence, 0, Waits.for_all(["timer:late", "event:paid#0"]))
 
-    assert claimed.run.id in sentence
+    assert (for_nothing, either, both) == (Verdict.MOVED, Verdict.MOVED, Verdict.DONE)

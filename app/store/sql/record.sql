@@ -1,8 +1,8 @@
 -- Stores a finished step, once, under the writer's fence: no row means that the fence is lost.
 --
 -- The thread's row is locked first; what follows uses the numbers of the locked row. The step comes
--- next, and everything else happens only if it was new. A result whose row is not open any more
--- divides by zero, so that the whole statement is undone.
+-- next, and everything else happens only if it was new. A result whose row is not open any more, or
+-- a signal that another step has read, divides by zero, so that the whole statement is undone.
 --
 --  $1 thread  $2 run  $3 epoch     the fence
 --  $4 step  $5 turn  $6 value
@@ -11,6 +11,7 @@
 --  $18 key  $19 status  $20 parts  $21 model     the open row to fill; key null: none
 --  $22 ids  $23 tool calls  $24 names  $25 inputs     approvals to ask for
 --  $26 the run's open turn  $27 its usage  $28 the thread's usage     null: as it is
+--  $29 ids of the signals that these messages are
 WITH t AS (
     SELECT id, seq, version, wakes
       FROM agent_threads
@@ -51,6 +52,12 @@ WITH t AS (
        SET turn = coalesce($26, o.turn), usage = coalesce($27::json, o.usage), crashes = 0
       FROM t, s
      WHERE o.id = $2 AND ($26::int IS NOT NULL OR $27::json IS NOT NULL OR o.crashes <> 0)
+), g AS (
+    UPDATE agent_signals o
+       SET read_at = clock_timestamp(), reader = $2
+      FROM t, s
+     WHERE o.id = ANY ($29::text[]) AND o.thread = $1 AND o.read_at IS NULL
+    RETURNING 1
 ), u AS (
     UPDATE agent_threads o
        SET seq = t.seq + cardinality($7::text[]), version = t.version + 1,
@@ -59,6 +66,9 @@ WITH t AS (
      WHERE o.id = t.id
 )
 SELECT t.wakes, t.version + done.new AS version, done.new = 1 AS was_new,
-       1 / CASE WHEN done.new = 1 AND done.filled <> ($18::text IS NOT NULL)::int THEN 0 ELSE 1 END AS ok
+       1 / CASE WHEN done.new = 1 AND (done.filled <> ($18::text IS NOT NULL)::int
+                                       OR done.read <> cardinality($29::text[]))
+                THEN 0 ELSE 1 END AS ok
   FROM t,
-       (SELECT (SELECT count(*) FROM s)::int AS new, (SELECT count(*) FROM f)::int AS filled) done
+       (SELECT (SELECT count(*) FROM s)::int AS new, (SELECT count(*) FROM f)::int AS filled,
+               (SELECT count(*) FROM g)::int AS read) done

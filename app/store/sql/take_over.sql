@@ -3,16 +3,19 @@
 -- Both rows are locked, as by a claim. A row that somebody else holds is left for the next sweep,
 -- so that one slow transaction does not keep all the others waiting.
 --
---  $1 worker
+-- A run whose tries this crash uses up stays: it is to be ended.
+--
+--  $1 worker  $2 crashes that end a run
 WITH c AS (
     SELECT r.id, r.thread
       FROM agent_runs r
       JOIN agent_threads t ON t.id = r.thread AND t.live_run = r.id
-     WHERE r.worker = $1 AND r.status = 'running'
+     WHERE r.worker = $1 AND r.status = 'running' AND r.crashes + 1 < $2
        FOR NO KEY UPDATE OF t, r SKIP LOCKED
 ), r AS (
     UPDATE agent_runs o
-       SET status = 'queued', worker = NULL, crashes = o.crashes + 1
+       SET status = 'queued', worker = NULL, crashes = o.crashes + 1,
+           crashed_at = clock_timestamp()
       FROM c
      WHERE o.id = c.id AND o.status = 'running'
     RETURNING o.id, o.thread

@@ -66,6 +66,9 @@ async def make_gateway(database_url: str) -> AsyncIterator[MakeGateway]:
                     database_url,
                     announce=around.announce,
                     doorbell=around,
+                    journal=around.journal,
+                    aborts=around,
+                    ids=IDS,
                 )
             )
             store = PostgresRunStore(

@@ -13,7 +13,7 @@ from app.store.database import Database
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.transactions import PostgresTransactions
 from tests.support.backend import Backend, token_for
-from tests.support.store_world import StoreWorld, an_answer, postgres_world
+from tests.support.store_world import IDS, StoreWorld, an_answer, postgres_world
 from tests.support.wait_until import wait_until
 
 MIB = 1 << 20
@@ -34,6 +34,9 @@ async def url(world: StoreWorld, database_url: str) -> AsyncIterator[str]:
             database_url,
             announce=world.around.announce,
             doorbell=world.around,
+            journal=world.around.journal,
+            aborts=world.around,
+            ids=IDS,
         ) as transactions,
     ):
         writer = PostgresThreadWriter(database, world.around.announce)

@@ -7,15 +7,19 @@ import pytest
 
 from app.domain.approval import Decision
 from app.domain.identity import ANONYMOUS
+from app.domain.ports import Serves
 from app.domain.run import Fence, Run
 from app.domain.thread import Thread
 from app.store.database import Database
+from app.store.owed import Owed
+from app.store.queueing import claim
 from app.store.recording import record_step
-from app.store.rows import run_from, thread_from
+from app.store.settling import Settler
 from app.store.starting import start_run
-from app.store.statements import CLAIM
+from app.testing.memory_journal import MemoryJournal
 from tests.support.store_world import (
     AGENT,
+    IDS,
     StoreWorld,
     a_result,
     a_start,
@@ -39,9 +43,12 @@ SELECT relname, seq_scan FROM pg_stat_user_tables
 
 async def _claimed(database: Database) -> tuple[Run, Thread]:
     start = a_start()
-    await database.transact(lambda connection: start_run(connection, start))
-    row = (await database.fetch(CLAIM, "w", [AGENT], 1))[0]
-    return run_from(row, "r_"), thread_from(row, "t_")
+    settler = Settler(MemoryJournal(), IDS)
+    await database.transact(lambda connection: start_run(connection, start, settler, Owed()))
+    (claimed,) = await claim(
+        database, "w", Serves.of(AGENT), 1, Owed(), last_crashes=4, last_try=False
+    )
+    return claimed.run, claimed.thread
 
 
 @pytest.mark.req("DUR-07")

@@ -21,7 +21,7 @@ from app.main.embedded import EmbeddedPostgres
 from app.store.calls import forget_old_calls
 from app.store.database import Database
 from app.store.transactions import PostgresTransactions as Transactions
-from tests.support.store_world import StoreWorld, Surroundings, a_start
+from tests.support.store_world import IDS, StoreWorld, Surroundings, a_start
 from tests.support.wait_until import wait_until
 
 
@@ -43,6 +43,9 @@ async def transactions(database_url: str, around: Surroundings) -> AsyncIterator
         database_url,
         announce=around.announce,
         doorbell=around,
+        journal=around.journal,
+        aborts=around,
+        ids=IDS,
     ) as made:
         yield made
 

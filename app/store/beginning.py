@@ -1,0 +1,194 @@
+"""A run becomes its thread's live one: its row, the user's messages and the thread, at once.
+
+Whoever calls holds the thread's lock and has found the thread free.  Messages are written here
+and not before, so that those of two runs are never interleaved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.message import MessageStatus, Role, user_key
+from app.domain.ports import Ids, StartRun
+from app.domain.record import NewMessage
+from app.domain.signal import messages_of
+from app.domain.storable import Json, decode, encode
+from app.domain.thread import Thread
+from app.store.executors import Executor
+from app.store.owed import Owed
+from app.store.rows import SIGNALS, parse_json, signal_from
+
+
+def _entering(run: str) -> str:
+    """Return the statement that lets a run in; ``run`` writes its row, or finds it in the way."""
+    return f"""
+WITH r AS (
+    {run}
+    RETURNING id
+), m AS (
+    INSERT INTO agent_messages (id, key, thread, run, seq, version, role, status, parts, author,
+                                dedupe, created_at)
+    SELECT n.id, n.key, t.id, r.id, t.seq + n.place, t.version + 1, 'user', 'complete',
+           n.parts::json, n.author, n.dedupe, clock_timestamp()
+      FROM r, agent_threads t,
+           unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+           WITH ORDINALITY AS n (id, key, parts, author, dedupe, place)
+     WHERE t.id = $1
+)
+UPDATE agent_threads o
+   SET live_run = r.id, status = 'queued', error = NULL, title = coalesce(o.title, $8),
+       seq = o.seq + cardinality($3::text[]), version = o.version + 1,
+       updated_at = clock_timestamp(), active_at = clock_timestamp()
+  FROM r
+ WHERE o.id = $1
+RETURNING o.version
+"""
+
+
+_BEGIN = _entering("""
+    INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit, deadline_at,
+                            parent_thread, parent, parent_fact, status, queued_at, created_at)
+    VALUES ($2, $1, $9, $10::text::json, $11, $12::interval, clock_timestamp() + $12::interval,
+            $13, $14, $15, 'queued', clock_timestamp(), clock_timestamp())
+        ON CONFLICT (id) DO NOTHING
+""")
+_PROMOTE = _entering("""
+    UPDATE agent_runs SET status = 'queued', input = NULL, queued_at = clock_timestamp()
+     WHERE id = $2 AND status = 'pending'
+""")
+_HOLD_BACK = """
+WITH r AS (
+    INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit, deadline_at,
+                            parent_thread, parent, parent_fact, status, input, place, created_at)
+    VALUES ($2, $1, $5, $6::text::json, $7, $8::interval, clock_timestamp() + $8::interval,
+            $9, $10, $11, 'pending', $3::text::json, $12, clock_timestamp())
+)
+UPDATE agent_threads
+   SET title = coalesce(title, $4), version = version + 1, updated_at = clock_timestamp(),
+       active_at = clock_timestamp()
+ WHERE id = $1
+RETURNING version
+"""
+_OLDEST_PENDING = """
+SELECT id, input FROM agent_runs WHERE thread = $1 AND status = 'pending' ORDER BY place LIMIT 1
+"""
+_UNREAD = f"{SIGNALS} WHERE g.thread = $1 AND g.read_at IS NULL ORDER BY g.place"
+_READ = """
+UPDATE agent_signals SET read_at = clock_timestamp(), reader = $2 WHERE id = ANY ($1::text[])
+"""
+_OF_NOBODY: tuple[object, ...] = ("{}", None, None, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entering:
+    """A run that becomes live, and the user's messages that come with it."""
+
+    thread_id: str
+    run_id: str
+    rows: Sequence[NewMessage]
+    title: str | None = None
+
+
+async def begin(executor: Executor, thread: Thread, start: StartRun, owed: Owed) -> int | None:
+    """Let a new run in and return the thread's version; ``None``: it is there already."""
+    message = _said(start.run_id, start.message_id, start.parts, start.author, start.dedupe)
+    entering = _Entering(thread.id, start.run_id, (message,), start.title)
+    return await _enter(executor, _BEGIN, entering, owed, start.agent, *_run_columns(start))
+
+
+async def hold_back(executor: Executor, thread: Thread, start: StartRun, owed: Owed) -> None:
+    """Keep a run, with what its user said, until the thread is free."""
+    said: dict[str, Json] = {
+        "id": start.message_id,
+        "parts": decode(start.parts),
+        "author": start.author,
+        "dedupe": start.dedupe,
+    }
+    rows = await executor.fetch(
+        _HOLD_BACK,
+        thread.id,
+        start.run_id,
+        encode(said),
+        start.title,
+        start.agent,
+        *_run_columns(start),
+        thread.version + 1,
+    )
+    owed.announce(thread.id, rows[0]["version"])
+
+
+async def follow_up(
+    executor: Executor, thread: Thread, ids: Ids, owed: Owed, *, run_id: str | None = None
+) -> None:
+    """Give a free thread to what waits for it: the unread signals first, then the oldest run.
+
+    Args:
+        executor: the transaction, which holds the thread's lock.
+        thread: which one.
+        ids: name the run that the signals start, unless ``run_id`` does.
+        owed: told after the commit.
+        run_id: see ``ids``.
+    """
+    signals = [signal_from(row) for row in await executor.fetch(_UNREAD, thread.id)]
+    if signals:
+        reader = run_id or ids.new()
+        await executor.fetch(_READ, [signal.id for signal in signals], reader)
+        entering = _Entering(thread.id, reader, messages_of(reader, signals))
+        await _enter(executor, _BEGIN, entering, owed, thread.agent, *_OF_NOBODY)
+        return
+    for row in await executor.fetch(_OLDEST_PENDING, thread.id):
+        said = parse_json(row["input"])
+        message = _said(
+            row["id"], said["id"], encode(said["parts"]), said["author"], said["dedupe"]
+        )
+        await _enter(executor, _PROMOTE, _Entering(thread.id, row["id"], (message,)), owed)
+
+
+async def _enter(
+    executor: Executor, statement: str, entering: _Entering, owed: Owed, *columns: object
+) -> int | None:
+    rows = entering.rows
+    entered = await executor.fetch(
+        statement,
+        entering.thread_id,
+        entering.run_id,
+        [row.id for row in rows],
+        [row.key for row in rows],
+        [row.parts for row in rows],
+        [row.author for row in rows],
+        [row.dedupe for row in rows],
+        entering.title,
+        *columns,
+    )
+    if not entered:
+        return None
+    version: int = entered[0]["version"]
+    owed.announce(entering.thread_id, version)
+    owed.queued.append(entering.run_id)
+    return version
+
+
+def _said(
+    run_id: str, message_id: str, parts: str, author: str | None, dedupe: str | None
+) -> NewMessage:
+    """Return the user's message of a run."""
+    return NewMessage(
+        message_id,
+        user_key(run_id),
+        Role.USER,
+        MessageStatus.COMPLETE,
+        parts,
+        author=author,
+        dedupe=dedupe,
+    )
+
+
+def _run_columns(start: StartRun) -> tuple[object, ...]:
+    parent = start.parent
+    return (
+        encode(dict(start.policy)),
+        start.agent_version,
+        start.timeout,
+        parent and parent.thread_id,
+        parent and parent.run_id,
+        parent and parent.fact,
+    )

@@ -1,0 +1,31 @@
+"""What is deleted when nobody can ask for it any more: one bite at a time."""
+
+from app.store.calls import forget_old_calls
+from app.store.executors import Executor
+
+_FORGET_TIMERS = """
+DELETE FROM agent_timers
+ WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_timers
+                           WHERE fired_at IS NOT NULL
+                             AND fired_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+RETURNING 1
+"""
+_FORGET_SIGNALS = """
+DELETE FROM agent_signals
+ WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_signals
+                           WHERE read_at IS NOT NULL
+                             AND read_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+RETURNING 1
+"""
+
+
+async def forget_what_is_over(executor: Executor, limit: int = 5000) -> int:
+    """Delete calls, fired timers and read signals of more than a day ago; return how many.
+
+    Up to ``limit`` of each kind.  They are kept that long so that the same call, schedule or
+    signal, sent again, is known.
+    """
+    forgotten = await forget_old_calls(executor, limit)
+    for statement in (_FORGET_TIMERS, _FORGET_SIGNALS):
+        forgotten += len(await executor.fetch(statement, limit))
+    return forgotten

@@ -1,0 +1,106 @@
+"""What happens when it is due, once, whoever restarts: a fact of a run, or the start of one.
+
+Due times are compared by Postgres's clock alone.  Each timer fires in a transaction of its own,
+with what it wakes or starts; a thread that somebody else holds just now is passed over until
+the next time, so that one stuck thread does not hold up the others.
+"""
+
+import logging
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.domain.errors import ClientFault, RecordRefused
+from app.domain.ports import OnBusy, StartRun
+from app.domain.run import ParentStep
+from app.domain.storable import encode
+from app.store.executors import Executor, Row
+from app.store.locking import lock_free_thread, read_run
+from app.store.owed import Owed
+from app.store.rows import parse_json
+from app.store.settling import Settler
+from app.store.starting import is_held, start_run
+from app.store.transacting import Transacting
+from app.store.waking import store_fact
+
+log = logging.getLogger(__name__)
+
+_SCHEDULE = """
+INSERT INTO agent_timers (id, start, due_at) VALUES ($1, $2::text::json, $3)
+    ON CONFLICT (id) DO NOTHING
+"""
+_DUE = """
+SELECT id, thread, run FROM agent_timers
+ WHERE fired_at IS NULL AND due_at <= clock_timestamp()
+ ORDER BY due_at LIMIT $1
+"""
+_START = "SELECT start FROM agent_timers WHERE id = $1 AND fired_at IS NULL FOR UPDATE SKIP LOCKED"
+_FIRED = """
+UPDATE agent_timers SET fired_at = clock_timestamp(), error = $2
+ WHERE id = $1 AND fired_at IS NULL
+RETURNING fact
+"""
+
+
+async def schedule(executor: Executor, timer_id: str, start: StartRun, due_at: datetime) -> None:
+    """Note that a run is to start when it is due, once however often this is asked for."""
+    await executor.fetch(_SCHEDULE, timer_id, _to_json(start), due_at)
+
+
+async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> int:
+    """Fire due timers, the oldest first; return how many."""
+    fired = 0
+    for row in await transacting.database.fetch(_DUE, limit):
+        fired += await _fire(transacting, settler, row)
+    return fired
+
+
+async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
+    if row["run"] is not None:
+        return await transacting.run(lambda c, owed: _store_fact(c, row, owed))
+    try:
+        return await transacting.run(lambda c, owed: _start(c, row["id"], settler, owed))
+    except (ClientFault, RecordRefused) as error:
+        log.warning("the scheduled start %s is refused: %s", row["id"], error.message)
+        return bool(await transacting.database.fetch(_FIRED, row["id"], error.message))
+
+
+async def _store_fact(executor: Executor, row: Row, owed: Owed) -> bool:
+    if await lock_free_thread(executor, row["thread"]) is None:
+        return False
+    fired = await executor.fetch(_FIRED, row["id"], None)
+    if not fired:
+        return False
+    run = await read_run(executor, row["run"])
+    await store_fact(executor, run, fired[0]["fact"], "null", owed)
+    return True
+
+
+async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed) -> bool:
+    found = await executor.fetch(_START, timer_id)
+    if not found:
+        return False
+    start = replace(_from_json(found[0]["start"]), on_busy=OnBusy.QUEUE)
+    if await is_held(executor, start.thread_key):
+        return False
+    await start_run(executor, start, settler, owed)
+    return bool(await executor.fetch(_FIRED, timer_id, None))
+
+
+def _to_json(start: StartRun) -> str:
+    stored = asdict(start) | {"policy": dict(start.policy)}
+    stored["timeout"] = start.timeout and start.timeout.total_seconds()
+    return encode(stored)
+
+
+def _from_json(text: str) -> StartRun:
+    stored: dict[str, Any] = parse_json(text)
+    timeout, parent = stored["timeout"], stored["parent"]
+    return StartRun(
+        **stored
+        | {
+            "timeout": None if timeout is None else timedelta(seconds=timeout),
+            "parent": parent and ParentStep(**parent),
+            "on_busy": OnBusy(stored["on_busy"]),
+        }
+    )

@@ -1,0 +1,29 @@
+"""One transaction and what it owes: announced, rung and dropped after the commit."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from app.store.database import Connection, Database
+from app.store.owed import Listeners, Owed
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Transacting:
+    """Runs transactions on a database and tells the listeners what came of them."""
+
+    database: Database
+    listeners: Listeners
+
+    async def run(self, work: Callable[[Connection, Owed], Awaitable[T]]) -> T:
+        """Run one transaction; what it owes is paid after the commit."""
+
+        async def once(connection: Connection) -> tuple[T, Owed]:
+            owed = Owed()
+            return await work(connection, owed), owed
+
+        result, owed = await self.database.transact(once)
+        await owed.pay(self.listeners)
+        return result
