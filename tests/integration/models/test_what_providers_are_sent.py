@@ -134,7 +134,7 @@ CONVERSATION: dict[str, list[dict[str, Any]]] = {
 """What the second run's request holds; the first run ended with an empty answer."""
 
 
-async def test_every_call_is_followed_by_its_result(provider: str) -> None:
+async def test_b20_every_call_is_followed_by_its_result(provider: str) -> None:
     weather, failing = Called("get_weather", '{"city": "Oslo"}', "c1"), Called("fails", "{}", "c2")
     nope, malformed = Called("nope", "{}", "c3"), Called("get_weather", '{"city": ', "c4")
     script = [
@@ -158,7 +158,7 @@ async def test_every_call_is_followed_by_its_result(provider: str) -> None:
     assert server.requests[-1]["messages"] == CONVERSATION[provider]
 
 
-async def test_a_call_that_was_interrupted_is_told_so(provider: str) -> None:
+async def test_b22_a_call_that_was_interrupted_is_told_so(provider: str) -> None:
     script = [Answers(calls=[Called("pay", '{"amount": 5}', "c1")]), Answers("Hello again.")]
     async with (
         serving(provider, *script) as (model, server),
@@ -183,6 +183,39 @@ async def test_a_call_that_was_interrupted_is_told_so(provider: str) -> None:
                 by("user", text("pay")),
                 by("assistant", use("c1", "pay", {"amount": 5})),
                 by("user", used("c1", INTERRUPTED, is_error=True), text("hello?")),
+            ],
+        }[provider]
+    )
+
+
+@pytest.mark.req("SIG-04")
+async def test_b20_a_message_from_outside_follows_the_results_of_a_turn(provider: str) -> None:
+    @tool
+    async def hear() -> str:
+        """Hear."""
+        await world.signal("be quick")
+        return "heard"
+
+    script = [Answers(calls=[Called("hear", "{}", "c1")]), Answers("Done.")]
+    async with (
+        serving(provider, *script) as (model, server),
+        AgentWorld(Agent(model=model, tools=[hear])) as world,
+    ):
+        await world.answered("go")
+
+    assert (
+        server.requests[-1]["messages"]
+        == {
+            "openai": [
+                {"role": "user", "content": "go"},
+                asked(called("c1", "hear", "{}")),
+                resulted("c1", "heard"),
+                {"role": "user", "content": "[message] be quick\n"},
+            ],
+            "anthropic": [
+                by("user", text("go")),
+                by("assistant", use("c1", "hear", {})),
+                by("user", used("c1", "heard", is_error=False), text("[message] be quick\n")),
             ],
         }[provider]
     )

@@ -50,7 +50,7 @@ RATE_LIMIT = Refuses(429, fault("rate_limit_error", "Slow down."), {"retry-after
         ),
     ],
 )
-async def test_what_passes_is_tried_again(provider: str, failing: Answers | Refuses) -> None:
+async def test_b46_what_passes_is_tried_again(provider: str, failing: Answers | Refuses) -> None:
     async with (
         serving(provider, failing, failing, FINE) as (model, server),
         AgentWorld(Agent(model=model)) as world,
@@ -103,7 +103,7 @@ async def test_what_passes_is_tried_again(provider: str, failing: Answers | Refu
         ),
     ],
 )
-async def test_what_does_not_pass_fails_the_run_in_the_providers_words(
+async def test_b46_what_does_not_pass_fails_the_run_in_the_providers_words(
     provider: str, failing: Refuses, code: str, words: str, requests: int
 ) -> None:
     async with (
@@ -120,7 +120,7 @@ async def test_what_does_not_pass_fails_the_run_in_the_providers_words(
     assert world.thread().error == run.error
 
 
-async def test_text_that_was_seen_before_the_end_is_kept(provider: str) -> None:
+async def test_b46_text_that_was_seen_before_the_end_is_kept(provider: str) -> None:
     async with (
         serving(provider, Answers(WORDS, broken_off=True)) as (model, server),
         AgentWorld(Agent(model=model)) as world,

@@ -151,7 +151,7 @@ async def _until(world: AgentWorld, is_so: object) -> None:
             await world._changed.wait()
 
 
-async def test_two_children_of_one_kind_keep_their_answers_apart() -> None:
+async def test_b15_two_children_of_one_kind_keep_their_answers_apart() -> None:
     def echo(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         del info
         return ModelResponse([TextPart(f"about {messages[0].parts[0].content}")])  # type: ignore[union-attr]  # a text

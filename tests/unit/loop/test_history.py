@@ -147,7 +147,7 @@ INTERRUPTED = "failed interrupted; it may have taken effect"
         pytest.param([said("")], ["user (an empty message)"], id="empty-input"),
     ],
 )
-def test_each_shape_of_a_thread_becomes_what_providers_accept(
+def test_b20_each_shape_of_a_thread_becomes_what_providers_accept(
     rows: list[Message], expected: list[str]
 ) -> None:
     assert gist(History.of(rows).to_send()) == expected
@@ -178,7 +178,7 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS)
-def test_calls_and_results_always_pair_up(rows: list[Message]) -> None:
+def test_b22_calls_and_results_always_pair_up(rows: list[Message]) -> None:
     messages = History.of(rows).to_send()
 
     for first, second in zip_longest(messages, messages[1:]):

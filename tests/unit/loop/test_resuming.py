@@ -155,8 +155,8 @@ async def test_a_body_whose_record_reached_the_journal_does_not_run_again() -> N
     assert len(model.requests) == 3
 
 
-@pytest.mark.parametrize("seed", range(20))
-async def test_parallel_calls_keep_their_order_over_a_takeover(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(50))
+async def test_b11_parallel_calls_keep_their_order_over_a_takeover(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311  # a test of its own
     ran: Counter[str] = Counter()
     finished: list[str] = []
@@ -189,7 +189,7 @@ async def test_parallel_calls_keep_their_order_over_a_takeover(seed: int) -> Non
     assert len(model.requests) == 2
 
 
-async def test_a_tool_that_a_deploy_took_away_is_an_error_the_model_sees() -> None:
+async def test_b13_a_tool_that_a_deploy_took_away_is_an_error_the_model_sees() -> None:
     counting, model = Counting(), ScriptedModel(Says(calls=[Asks("tick", {"n": 1})]), "Oh.")
     guillotine = Guillotine(1, after=True)
     async with AgentWorld(Agent(model=model, tools=counting.tools)) as world:

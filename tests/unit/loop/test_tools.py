@@ -130,7 +130,7 @@ async def test_a_tool_may_have_attempts_of_its_own() -> None:
         pytest.param(SystemExit(2), "!fails tried to end the process (2).", id="exit"),
     ],
 )
-async def test_what_is_no_fault_of_the_moment_is_not_tried_again(
+async def test_b14_what_is_no_fault_of_the_moment_is_not_tried_again(
     raised: BaseException, told: str
 ) -> None:
     calls: list[int] = []
@@ -268,7 +268,7 @@ class Price:
         ),
     ],
 )
-async def test_what_a_tool_returns_becomes_json_or_an_error_the_model_can_act_on(
+async def test_b19_what_a_tool_returns_becomes_json_or_an_error_the_model_can_act_on(
     returned: object, shown: str
 ) -> None:
     @tool
@@ -280,7 +280,7 @@ async def test_what_a_tool_returns_becomes_json_or_an_error_the_model_can_act_on
     assert result == shown
 
 
-async def test_a_circle_has_no_json_and_is_not_tried_again() -> None:
+async def test_b19_a_circle_has_no_json_and_is_not_tried_again() -> None:
     calls: list[int] = []
 
     @tool

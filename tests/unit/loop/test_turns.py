@@ -248,7 +248,7 @@ async def test_an_empty_answer_is_left_out_of_what_the_model_reads() -> None:
     ]
 
 
-async def test_ids_that_a_provider_repeats_stay_apart() -> None:
+async def test_b15_ids_that_a_provider_repeats_stay_apart() -> None:
     seen: list[tuple[str, str]] = []
 
     @tool
@@ -268,7 +268,7 @@ async def test_ids_that_a_provider_repeats_stay_apart() -> None:
     assert run.stopped == "final"
 
 
-async def test_forty_turns_end_as_they_should() -> None:
+async def test_b15_forty_turns_end_as_they_should() -> None:
     async with AgentWorld(
         Agent(model=ScriptedModel(*[OSLO] * 40, "done"), tools=[get_weather])
     ) as world:
