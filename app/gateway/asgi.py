@@ -1,7 +1,8 @@
 """The gateway as one object: an ASGI endpoint, and the ears of the process.
 
-Mount it as the route ``/ws``; hand its ``on_*`` methods to whoever hears Postgres and
-Redis.  It holds nothing that another gateway could not rebuild.
+Mount it as the route ``/ws``, its ``streams`` at ``STREAM_PATH``; hand its ``on_*``
+methods to whoever hears Postgres and Redis.  It holds nothing that another gateway could
+not rebuild.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from app.gateway.outbox import Outbox
 from app.gateway.ports import Authenticate, Functions, TokenSourceFactory
 from app.gateway.queued_wire import Message, QueuedWire, Receive, Send
 from app.gateway.session_state import Limits
+from app.gateway.sse import EventStreams
 from app.gateway.subscription import Subscription
 from app.gateway.tasks import Tasks
 from app.protocol.client import SUBPROTOCOL
@@ -56,7 +58,7 @@ class GatewayOptions:
 
 
 class Gateway:
-    """Sockets, sessions and feeds of one process (``ConnectionHost``)."""
+    """Sockets, streams and feeds of one process (``ConnectionHost``, ``StreamHost``)."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Gateway:
         self.tasks = Tasks()
         self.calls = Tasks()
         self.metrics = GatewayMetrics(metrics)
-        self._reader = reader
+        self.reader = reader
         self._clock = clock
         self._chance = chance
         self._connections: dict[Connection, None] = {}
@@ -89,13 +91,15 @@ class Gateway:
         self._drain: asyncio.Task[None] | None = None
         source = token_source(self.on_token, self.on_gap)
         self.feeds = Feeds(reader, source, self.tasks, clock, self.metrics)
+        self.streams = EventStreams(self)
+        """What serves ``STREAM_PATH``."""
 
     # ------------------------------------------------------------ life
 
     async def start(self) -> None:
         """Learn the database's history, and begin to reconcile and to sweep."""
         if not self.feeds.timeline:
-            self.feeds.on_timeline(await self._reader.timeline())
+            self.feeds.on_timeline(await self.reader.timeline())
         self.tasks.spawn(self._reconcile_for_ever(), "reconcile")
         self.tasks.spawn(self._sweep_for_ever(), "sweep")
 
@@ -190,6 +194,10 @@ class Gateway:
             self._gone.set()
         self._behind.pop(connection.outbox, None)
 
+    def forget_outbox(self, outbox: Outbox) -> None:
+        """See ``StreamHost.forget_outbox``."""
+        self._behind.pop(outbox, None)
+
     def fell_behind(self, outbox: Outbox) -> None:
         """See ``Stragglers.fell_behind``."""
         self._behind.setdefault(outbox, self.now())
@@ -213,6 +221,7 @@ class Gateway:
         now = self.now()
         for connection in tuple(self._connections):
             connection.tick(now)
+        self.streams.tick(now)
         for outbox, since in tuple(self._behind.items()):
             if now - since >= self.options.slow_s:
                 self.metrics.slow.labels("closed").inc()
@@ -243,9 +252,9 @@ class Gateway:
                 _log.warning("feeds could not be reconciled", exc_info=True)
 
     async def _leave(self) -> None:
-        spread_s = min(
-            self.options.max_spread_s, len(self._connections) / self.options.spread_per_s
-        )
+        leaving = len(self._connections) + len(self.streams)
+        spread_s = min(self.options.max_spread_s, leaving / self.options.spread_per_s)
+        self.streams.leave(lambda: round(self._chance() * spread_s, 3))
         for connection in tuple(self._connections):
             connection.say_goodbye(round(self._chance() * spread_s, 3))
         await self.calls.ended(within_s=self.options.drain_s)

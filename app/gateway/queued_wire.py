@@ -16,12 +16,12 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-_CLOSE_ABNORMAL = 1006
+CLOSE_ABNORMAL = 1006
 _LAST_WORDS_S = 5.0
 
 
 class QueuedWire:
-    """One socket behind a queue (``app.gateway.wire.Wire``)."""
+    """One peer behind a queue (``app.gateway.wire.Wire``); here, a socket."""
 
     def __init__(self) -> None:
         self._frames: deque[bytes] = deque()
@@ -29,6 +29,7 @@ class QueuedWire:
         self._is_behind = False
         self._goodbye: tuple[int, str] | None = None
         self._something = asyncio.Event()
+        self._ended = asyncio.Event()
 
     @property
     def is_open(self) -> bool:
@@ -51,11 +52,12 @@ class QueuedWire:
         if self._goodbye is None:
             self._goodbye = (code, reason)
             self._something.set()
+            self._ended.set()
 
     def abort(self) -> None:
         """See ``Wire.abort``."""
         self._frames.clear()
-        self.close(_CLOSE_ABNORMAL, "")
+        self.close(CLOSE_ABNORMAL, "")
 
     async def serve(self, listener: Listener, receive: Receive, send: Send) -> None:
         """Carry messages both ways until one side closes."""
@@ -63,23 +65,18 @@ class QueuedWire:
             async with asyncio.TaskGroup() as tasks:
                 reading = tasks.create_task(self._read(listener, receive), name="socket reads")
                 writing = tasks.create_task(self._write(listener, send), name="socket writes")
-                await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
+                ended = tasks.create_task(self._until_ended(), name="socket ends")
+                await asyncio.wait((reading, writing, ended), return_when=asyncio.FIRST_COMPLETED)
                 if not self.is_open:
+                    # A peer that does not read would hold its writer for ever.
                     await asyncio.wait((writing,), timeout=_LAST_WORDS_S)
-                reading.cancel()
-                writing.cancel()
+                for task in (reading, writing, ended):
+                    task.cancel()
         finally:
             self.abort()
             listener.closed()
 
-    def _put(self, frame: bytes, limit: int) -> bool:
-        if self._goodbye is not None or self._unsent >= limit:
-            self._is_behind = True
-            return False
-        self._frames.append(frame)
-        self._unsent += len(frame)
-        self._something.set()
-        return True
+    # ------------------------------------------------------------ what a socket is
 
     async def _read(self, listener: Listener, receive: Receive) -> None:
         while True:
@@ -91,23 +88,48 @@ class QueuedWire:
             data: bytes = text.encode() if text is not None else event["bytes"]
             listener.message(data, is_text=text is not None)
 
+    async def _wait(self, send: Send) -> None:
+        """Wait until there is something to send."""
+        del send
+        await self._something.wait()
+
+    async def _carry(self, frame: bytes, send: Send) -> None:
+        await send({"type": "websocket.send", "text": payload_of(frame)})
+
+    async def _finish(self, code: int, reason: str, send: Send) -> None:
+        if code != CLOSE_ABNORMAL:
+            await send({"type": "websocket.close", "code": code, "reason": reason})
+
+    # ------------------------------------------------------------ the queue
+
+    def _put(self, frame: bytes, limit: int) -> bool:
+        if self._goodbye is not None or self._unsent >= limit:
+            self._is_behind = True
+            return False
+        self._frames.append(frame)
+        self._unsent += len(frame)
+        self._something.set()
+        return True
+
+    async def _until_ended(self) -> None:
+        await self._ended.wait()
+
     async def _write(self, listener: Listener, send: Send) -> None:
         try:
             while self.is_open:
-                await self._something.wait()
+                await self._wait(send)
                 self._something.clear()
                 await self._flush(send)
                 if self._is_behind:
                     self._is_behind = False
                     listener.drained()
-            code, reason = self._goodbye or (_CLOSE_ABNORMAL, "")
-            if code != _CLOSE_ABNORMAL:
-                await send({"type": "websocket.close", "code": code, "reason": reason})
+            code, reason = self._goodbye or (CLOSE_ABNORMAL, "")
+            await self._finish(code, reason, send)
         except (OSError, RuntimeError):  # what servers raise when the peer has gone
             return
 
     async def _flush(self, send: Send) -> None:
         while self._frames:
             frame = self._frames.popleft()
-            await send({"type": "websocket.send", "text": payload_of(frame)})
+            await self._carry(frame, send)
             self._unsent -= len(frame)

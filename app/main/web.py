@@ -85,10 +85,15 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             store=stores.store,
             metrics=stores.metrics,
             readiness=readiness,
+            streams=gateway.streams,
             dev=_dev_services(settings),
         )
         app = Starlette(
-            routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
+            routes=[
+                WebSocketRoute("/ws", gateway),
+                Route(STREAM_PATH, gateway.streams, methods=["GET"]),
+                *http_routes(services),
+            ],
             exception_handlers=FAULTS,
         )
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
+from starlette.routing import Route, WebSocketRoute
 
 from app.domain.errors import NotFound, Unauthenticated
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.storable import Json
 from app.gateway.asgi import Gateway, GatewayOptions
 from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
+from app.gateway.sse import STREAM_PATH
 from app.telemetry.metrics import Metrics
 from tests.support.fake_tokens import FakeTokens
 from tests.support.memory_threads import CountingReader, MemoryThreads
@@ -95,9 +96,20 @@ class GatewayServer:
             options=options,
         )
         self.threads.on_hint = self.gateway.on_hint
-        self.app = Starlette(routes=[WebSocketRoute("/ws", self.gateway)])
+        self.app = Starlette(
+            routes=[
+                WebSocketRoute("/ws", self.gateway),
+                Route(STREAM_PATH, self.gateway.streams, methods=["GET"]),
+            ]
+        )
         self.url = ""
+        """Of the socket, ``ws://...``."""
         self.server: uvicorn.Server | None = None
+
+    def stream_url(self, key: str, agent: str = "support") -> str:
+        """Return where a thread's events are read."""
+        base = self.url.replace("ws://", "http://").removesuffix("/ws")
+        return f"{base}/agents/{agent}/sessions/{key}/stream"
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the value of a metric."""
