@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, Union, get_args
+from typing import Any, Final, TypeAlias, Union, get_args
 
 from pydantic_core import to_jsonable_python
 
@@ -13,7 +13,7 @@ from app.authoring.agent_tool import AgentTool
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
 from app.authoring.place import Place, calling_place
-from app.authoring.producer import RESERVED_SLUGS
+from app.authoring.producer import RESERVED_SLUGS, OnConcurrentRun
 from app.authoring.tool_context import InstructionsContext
 from app.authoring.tools import Tool, ToolOptions, as_duration, check_tool_name
 from app.domain.ports import OnBusy
@@ -26,7 +26,6 @@ Instructions: TypeAlias = (
 )
 NamedTool: TypeAlias = Tool | FunctionTool | AgentTool
 AnyTool: TypeAlias = Union[NamedTool, "Agent"]
-OnConcurrentRun: TypeAlias = Literal["reject", "replace", "queue", "steer"]
 
 DEFAULT_TURNS: Final = 100
 TOOL_RETRIES: Final = 2
