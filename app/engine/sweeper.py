@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from app.domain.errors import StoreUnavailable
 from app.domain.ports import Clock, RunStore
+from app.engine.pool import DrivePool
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +23,14 @@ READ_EVERY_S = 0.25
 REST_EVERY_S = 1.0
 CHECK_EVERY_S = 10.0
 """The tripwire looks at every busy thread, and has never anything to find."""
+BITE = 100
+"""Due timers that are fired before the next look."""
 RING_AFTER = timedelta(seconds=1)
 UNKNOWN_AGENT_AFTER = timedelta(seconds=60)
+
+
+def ignore_recovery(runs: int) -> None:
+    """Count nothing."""
 
 
 @dataclass(slots=True)
@@ -55,10 +62,18 @@ class BeatWatch:
 class Sweeper:
     """One in every worker."""
 
-    def __init__(self, store: RunStore, clock: Clock, ring: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        clock: Clock,
+        pool: DrivePool,
+        *,
+        on_recovery: Callable[[int], None] = ignore_recovery,
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._ring = ring
+        self._pool = pool
+        self._on_recovery = on_recovery
         self._watch = BeatWatch()
 
     async def run(self) -> None:
@@ -83,10 +98,15 @@ class Sweeper:
         for worker in self._watch.observe(beats, self._clock.boot_s()):
             taken = await self._store.take_over(worker)
             log.warning("worker %s is dead: %d runs queued again", worker, taken)
-            self._ring()
+            self._on_recovery(taken)
+            self._pool.ring()
 
     async def _rest(self) -> None:
-        self._ring()  # the tick that makes a lost doorbell cost a second at most
+        self._pool.ring()  # the tick that makes a lost doorbell cost a second at most
+        while await self._store.fire_due(BITE) == BITE:
+            pass
+        await self._store.fail_overdue()
+        self._pool.note_last_try(await self._store.last_try_waits(self._pool.serves))
         waited = await self._store.oldest_queued()
         if waited is not None and waited >= RING_AFTER:
             log.info("a run has been queued for %.1f s", waited.total_seconds())

@@ -97,11 +97,11 @@ async def _work(
         settings.redis_url, stores.keys, claim=pool.ring, has_room=lambda: pool.has_room
     )
     pool.on_room = bell.room_made
-    beat = _beat(settings, worker_id, list(declared.agents), pool, stores.clock)
+    beat = _beat(settings, worker_id, pool, stores.clock)
     async with background(
         drives=pool.run(),
         bell=bell.serve(),
-        sweeper=Sweeper(stores.store, stores.clock, pool.ring).run(),
+        sweeper=Sweeper(stores.store, stores.clock, pool).run(),
         tokens=tokens.run(),
         aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
         retention=_forget_old_calls(stores.database),
@@ -174,13 +174,12 @@ def _step_observer(metrics: Metrics) -> Callable[[str, float], None]:
     return observe
 
 
-def _beat(
-    settings: Settings, worker_id: str, agents: list[str], pool: DrivePool, clock: Clock
-) -> Beat:
+def _beat(settings: Settings, worker_id: str, pool: DrivePool, clock: Clock) -> Beat:
     return Beat(
         settings.database_url,
         worker_id,
-        agents,
+        list(pool.serves.agents),
+        versions=list(pool.serves.agents.values()),
         on_answer=pool.on_beat,
         clock=clock,
         stuck_after_s=settings.loop_stuck_s,
