@@ -1,34 +1,23 @@
-"""``/agents``: who there is, prompting one, and the sessions with it.
+"""``/agents``: who there is, and prompting one."""
 
-A session and a thread are one row, and ``sessionId`` is the thread's key.  A session
-of somebody else, or of another agent, is answered like a missing one.
-"""
+from typing import Any
 
-from typing import Annotated, Any, TypeVar
-
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from app.authoring.agent import Agent
-from app.domain.errors import ChatError, InvalidArgument, NotFound
+from app.domain.errors import ChatError, NotFound
 from app.domain.identity import Identity
-from app.domain.ports import ThreadSnapshot
 from app.domain.storable import Json
+from app.http.answers import Accepted, AgentCard, AgentList
 from app.http.endpoint import Endpoints
+from app.http.operation import Operation
 from app.http.reply import reply
-from app.http.requests import body_of, idempotency_key, whole_number
+from app.http.requests import body_of, idempotency_key
 from app.http.services import HttpServices
 from app.protocol.wire import Inbound, absent
 from app.threads.access import may_see_agent
-from app.threads.limits import PAGE_LIMIT_MAX
-from app.threads.starting import checked_key
-from app.threads.views import approval_view, message_view, thread_summary
-
-T = TypeVar("T")
-
-SESSIONS = 50
 
 
 class Prompt(Inbound):
@@ -44,12 +33,6 @@ class Prompt(Inbound):
     attachments: Any = absent()
 
 
-class Cancel(Inbound):
-    """The body of ``POST .../cancel``; without a run, whatever runs there now."""
-
-    run_id: Annotated[str, Field(min_length=1, max_length=100)] | None = absent()
-
-
 class AgentRoutes:
     """The handlers."""
 
@@ -57,29 +40,26 @@ class AgentRoutes:
         self._services = services
 
     def routes(self) -> list[Route]:
-        """Return the routes.  A key may hold slashes, so the longest path comes first."""
+        """Return the routes."""
         endpoints = Endpoints(self._services)
-        session = "/agents/{slug}/sessions/{session_id:path}"
+        prompt = Operation(body=Prompt, answer=Accepted, status=202)
         return [
-            endpoints.route("GET", "/agents", self.list_agents),
-            endpoints.route("POST", f"{session}/cancel", self.cancel),
-            endpoints.route("GET", "/agents/{slug}/sessions", self.list_sessions),
-            endpoints.route("GET", session, self.session),
-            endpoints.route("GET", "/agents/{slug}", self.agent),
-            endpoints.route("POST", "/agents/{slug}", self.prompt),
+            endpoints.route("GET", "/agents", self.list_agents, Operation(answer=AgentList)),
+            endpoints.route("GET", "/agents/{slug}", self.agent, Operation(answer=AgentCard)),
+            endpoints.route("POST", "/agents/{slug}", self.prompt, prompt),
         ]
 
     async def list_agents(self, request: Request, caller: Identity) -> Response:
         """Return the agents that the caller may know of."""
         del request
-        seen = [each for each in self._services.agents.values() if _sees(each, caller)]
+        seen = [each for each in self._services.agents.values() if sees(each, caller)]
         return reply({"agents": [_card(each) for each in seen]})
 
     async def agent(self, request: Request, caller: Identity) -> Response:
         """Return one agent."""
         slug = request.path_params["slug"]
         found = self._services.agents.get(slug)
-        if found is None or not _sees(found, caller):
+        if found is None or not sees(found, caller):
             raise NotFound(f"no agent {slug!r}")
         return reply(_card(found))
 
@@ -105,69 +85,13 @@ class AgentRoutes:
         )
         if not isinstance(started, dict):
             raise ChatError("agents:agentRun answered something else than a run")
-        return reply({"sessionId": started["key"], "runId": started["id"]}, status=202)
-
-    async def list_sessions(self, request: Request, caller: Identity) -> Response:
-        """Return the caller's sessions with an agent, newest activity first."""
-        slug = request.path_params["slug"]
-        limit = whole_number(request, "limit", least=1, most=PAGE_LIMIT_MAX) or SESSIONS
-        before = request.query_params.get("before")
-        if before is not None and not before.isprintable():
-            raise InvalidArgument("before: take the `next` of the page before")
-        agent = self._services.agents.get(slug)
-        if agent is None:
-            raise NotFound(f"no agent {slug!r}")
-        threads = await self._services.reader.sessions(
-            slug, caller.user_id, everybody=caller.is_admin, before=before, limit=limit
-        )
-        if not (threads or _sees(agent, caller)):
-            raise NotFound(f"no agent {slug!r}")
-        sessions = [{"sessionId": each.key, **thread_summary(each)} for each in threads]
-        following = threads[-1].id if len(threads) == limit else None
-        return reply({"sessions": sessions, "next": following})
-
-    async def session(self, request: Request, caller: Identity) -> Response:
-        """Return a session with its newest messages, or those below ``before``."""
-        limit = whole_number(request, "limit", least=1, most=PAGE_LIMIT_MAX) or PAGE_LIMIT_MAX
-        before = whole_number(request, "before", least=1, most=1 << 60)
-        snapshot = await self._snapshot(request, caller, limit if before is None else 0)
-        messages = snapshot.messages
-        if before is not None:
-            messages = await self._services.reader.page(snapshot.thread.id, before, limit)
-        return reply(_session(snapshot, [message_view(each) for each in messages]))
-
-    async def cancel(self, request: Request, caller: Identity) -> Response:
-        """End the run that is meant as cancelled; a finished one stays as it is."""
-        body = await body_of(request, Cancel)
-        snapshot = await self._snapshot(request, caller, 0)
-        ended = await self._services.store.cancel(snapshot.thread.id, body.run_id)
-        return reply({"cancelled": ended is not None})
-
-    async def _snapshot(self, request: Request, caller: Identity, messages: int) -> ThreadSnapshot:
-        """Return the session of the address.
-
-        Raises:
-            NotFound: there is none for this caller; one sentence for all that may mean.
-        """
-        try:
-            key = checked_key(request.path_params["session_id"])
-        except InvalidArgument:
-            raise _no_session() from None
-        found = await self._services.reader.snapshot(key, messages)
-        if (
-            found is None
-            or not caller.may_read(found.thread.owner)
-            or found.thread.agent != request.path_params["slug"]
-        ):
-            raise _no_session()
-        return found
+        accepted = {"sessionId": started["key"], "runId": started["id"]}
+        accepted |= {name: started[name] for name in ("steered", "position") if name in started}
+        return reply(accepted, status=202)
 
 
-def _no_session() -> NotFound:
-    return NotFound("no such session")
-
-
-def _sees(agent: Agent, caller: Identity) -> bool:
+def sees(agent: Agent, caller: Identity) -> bool:
+    """Return whether an agent is in the caller's list."""
     return may_see_agent(agent.access, caller)
 
 
@@ -177,26 +101,4 @@ def _card(agent: Agent) -> dict[str, Json]:
         "name": agent.name,
         "description": agent.description,
         "access": agent.access,
-    }
-
-
-def _session(snapshot: ThreadSnapshot, messages: list[dict[str, Json]]) -> dict[str, Json]:
-    """Return a session as HTTP shows it.
-
-    A session that waits for a person is at work (R4): it says ``running`` and lists what
-    it waits for.
-    """
-    thread = snapshot.thread
-    summary = thread_summary(thread)
-    waits = summary["status"] == "awaiting_input"
-    return {
-        "sessionId": thread.key,
-        **summary,
-        "status": "running" if waits else summary["status"],
-        "runId": thread.live_run,
-        "stopped": None if thread.live_run else snapshot.stopped,
-        "goal": None,
-        "output": None,
-        "messages": list(messages),
-        "pendingApprovals": [approval_view(each) for each in snapshot.approvals],
     }

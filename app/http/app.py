@@ -1,6 +1,6 @@
 """All routes of HTTP, for the composition root to put beside the socket's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -9,22 +9,40 @@ from starlette.routing import BaseRoute
 
 from app.http.agents import AgentRoutes
 from app.http.dev import dev_routes
+from app.http.endpoint import Endpoints
 from app.http.faults import fault_response
+from app.http.openapi import openapi_document
+from app.http.operation import Operation
 from app.http.operations import OperationRoutes
+from app.http.reply import reply
 from app.http.runs import RunRoutes
 from app.http.services import HttpServices
+from app.http.sessions import SessionRoutes
 
 
 def http_routes(services: HttpServices) -> list[BaseRoute]:
     """Return every route.  In development the last one takes whatever is left."""
     routes: list[BaseRoute] = [
         *OperationRoutes(services).routes(),
+        *SessionRoutes(services).routes(),
         *AgentRoutes(services).routes(),
         *RunRoutes(services).routes(),
     ]
+    routes.append(_description(services, routes))
     if services.dev is not None:
         routes += dev_routes(services, services.dev)
     return routes
+
+
+def _description(services: HttpServices, routes: Sequence[BaseRoute]) -> BaseRoute:
+    document = openapi_document(routes, services.version)
+
+    async def describe(request: Request) -> Response:
+        """Return the description of these routes, as OpenAPI 3.1."""
+        del request
+        return reply(document)
+
+    return Endpoints(services).open_route("GET", "/openapi.json", describe, Operation())
 
 
 async def _fault(request: Request, error: Exception) -> Response:

@@ -15,6 +15,7 @@ from starlette.types import Scope
 
 from app.domain.errors import Forbidden
 from app.http.endpoint import Endpoints
+from app.http.operation import Operation
 from app.http.reply import reply
 from app.http.services import DevServices, HttpServices
 
@@ -36,7 +37,7 @@ def dev_routes(services: HttpServices, dev: DevServices) -> list[BaseRoute]:
         return reply({"token": dev.mint(dev.user_id), "userId": dev.user_id})
 
     return [
-        Endpoints(services).open_route("GET", "/dev/session", session),
+        Endpoints(services).open_route("GET", "/dev/session", session, Operation()),
         Mount("/", app=ChatFiles(directory=dev.chat, html=True, check_dir=False), name="chat"),
     ]
 

@@ -76,20 +76,6 @@ async def body_of(request: Request, model: type[Body]) -> Body:
         raise InvalidArgument(first_fault(error)) from None
 
 
-def whole_number(request: Request, name: str, *, least: int, most: int) -> int | None:
-    """Return a number from the address, if it is there.
-
-    Raises:
-        InvalidArgument: it is no number, or out of its bounds.
-    """
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 19 and least <= int(text) <= most):
-        raise InvalidArgument(f"{name}: a whole number from {least} to {most}")
-    return int(text)
-
-
 async def _raw(request: Request) -> bytes:
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > MAX_BODY:

@@ -1,5 +1,8 @@
 """``/runs/{id}`` and ``/functions/{module:name}``."""
 
+from typing import Any
+
+from pydantic import RootModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -8,12 +11,28 @@ from app.domain.errors import NotFound
 from app.domain.identity import Identity
 from app.domain.run import Run
 from app.domain.thread import Thread
+from app.http.answers import Cancelled, Delivered, Retried, RunView
 from app.http.endpoint import Endpoints
+from app.http.operation import Operation
 from app.http.reply import reply
-from app.http.requests import idempotency_key, json_object
+from app.http.requests import body_of, idempotency_key, json_object
 from app.http.services import HttpServices
+from app.protocol.wire import Inbound
 from app.threads.access import thread_of
 from app.threads.views import run_view
+
+
+class Event(Inbound):
+    """The body of ``POST /runs/{id}/events``."""
+
+    name: str
+    payload: Any = None
+
+
+class Arguments(RootModel[dict[str, Any]]):
+    """The body of ``POST /functions/{module:name}``: what the function takes, by name."""
+
+    root: dict[str, Any] = {}
 
 
 class RunRoutes:
@@ -25,10 +44,15 @@ class RunRoutes:
     def routes(self) -> list[Route]:
         """Return the routes."""
         endpoints = Endpoints(self._services)
+        run = "/runs/{run_id}"
+        events = Operation(body=Event, answer=Delivered)
+        call = Operation(body=Arguments)
         return [
-            endpoints.route("GET", "/runs/{run_id}", self.run),
-            endpoints.route("POST", "/runs/{run_id}/cancel", self.cancel),
-            endpoints.route("POST", "/functions/{ref}", self.call),
+            endpoints.route("GET", run, self.run, Operation(answer=RunView)),
+            endpoints.route("POST", f"{run}/cancel", self.cancel, Operation(answer=Cancelled)),
+            endpoints.route("POST", f"{run}/retry", self.retry, Operation(answer=Retried)),
+            endpoints.route("POST", f"{run}/events", self.send_event, events),
+            endpoints.route("POST", "/functions/{ref}", self.call, call),
         ]
 
     async def run(self, request: Request, caller: Identity) -> Response:
@@ -41,6 +65,28 @@ class RunRoutes:
         run, thread = await self._find(request, caller)
         ended = await self._services.store.cancel(thread.id, run.id)
         return reply({"cancelled": ended is not None})
+
+    async def retry(self, request: Request, caller: Identity) -> Response:
+        """Let a run that failed, its session's newest, go on from its last finished step."""
+        run, thread = await self._find(request, caller)
+        given = {"key": thread.key, "runId": run.id}
+        dedupe = idempotency_key(request)
+        return reply(
+            await self._services.call("agents:agentRetry", given, caller=caller, dedupe=dedupe)
+        )
+
+    async def send_event(self, request: Request, caller: Identity) -> Response:
+        """Give an event to an unfinished run, and wake it if it waits for one of this name."""
+        run, _ = await self._find(request, caller)
+        body = await body_of(request, Event)
+        delivered = await self._services.call(
+            "agents:agentSendEvent",
+            {"runId": run.id, "name": body.name, "payload": body.payload},
+            caller=caller,
+            dedupe=idempotency_key(request),
+            internal=True,
+        )
+        return reply(delivered)
 
     async def call(self, request: Request, caller: Identity) -> Response:
         """Call a server function; the body holds its arguments."""

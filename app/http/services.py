@@ -1,9 +1,11 @@
 """What the routes are handed by the composition root."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
 from app.domain.identity import Identity
@@ -20,10 +22,39 @@ class CallFunction(Protocol):
     """Calls a server function; see ``app.functions.dispatch``."""
 
     async def __call__(
-        self, ref: str, args: Mapping[str, object], *, caller: Identity, dedupe: str | None
+        self,
+        ref: str,
+        args: Mapping[str, object],
+        *,
+        caller: Identity,
+        dedupe: str | None,
+        internal: bool = False,
     ) -> Json:
         """Return what the function answers."""
         ...
+
+
+class Finding(Protocol):
+    """Something that the laws do not allow; see ``app.main.doctor``."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        ...
+
+    @property
+    def sentence(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether it is no more."""
+        ...
+
+
+Examine: TypeAlias = Callable[[bool], Awaitable[Sequence[Finding]]]
+"""Looks for what the laws do not allow, and mends it if that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +68,10 @@ class DevServices:
 
 @dataclass(frozen=True, slots=True)
 class HttpServices:
-    """Everything that the routes use."""
+    """Everything that the routes use.
+
+    ``streams`` answers with a session's frames as server-sent events; see ``app.gateway.sse``.
+    """
 
     call: CallFunction
     authenticate: Authenticate
@@ -46,4 +80,7 @@ class HttpServices:
     store: RunStore
     metrics: Metrics
     readiness: Readiness
+    examine: Examine
+    version: str
+    streams: ASGIApp | None = None
     dev: DevServices | None = None

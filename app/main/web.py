@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from app.main.readiness import Readiness
 from app.main.refusal import Refusal
 from app.main.server import LeavingServer, listening_socket
 from app.main.tokens import mint
-from app.main.wiring import Core, core, functions_over, identity_settings
+from app.main.wiring import Core, core, doctor_over, functions_over, identity_settings
 from app.settings import Settings
 from app.telemetry.logs import set_up_logs
 
@@ -85,15 +86,13 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             store=stores.store,
             metrics=stores.metrics,
             readiness=readiness,
+            examine=doctor_over(stores).examine,
+            version=version("ropewalk"),
             streams=gateway.streams,
             dev=_dev_services(settings),
         )
         app = Starlette(
-            routes=[
-                WebSocketRoute("/ws", gateway),
-                Route(STREAM_PATH, gateway.streams, methods=["GET"]),
-                *http_routes(services),
-            ],
+            routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
             exception_handlers=FAULTS,
         )
 

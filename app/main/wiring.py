@@ -23,12 +23,15 @@ from app.functions.ports import ThreadWriter, Transactions
 from app.http.identity import IdentitySettings
 from app.journal.journal import RedisJournal
 from app.keyspace import Keys, connect, refuse_eviction
+from app.keyspace.census import threads_with_keys
 from app.main.background import background
+from app.main.doctor import Doctor
 from app.main.load_agents import Declarations
 from app.main.system import SystemClock, SystemIds
 from app.queue.doorbell import RedisDoorbell
 from app.settings import Settings
 from app.store.database import Database
+from app.store.mending import PostgresMender
 from app.store.runs import PostgresRunStore
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.threads import PostgresThreadReader
@@ -128,6 +131,25 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         runs=AgentRuns(core.store, core.reader, core.writer, core.ids, core.clock),
         metrics=core.metrics,
         open_threads_decide=settings.open_threads_decide,
+    )
+
+
+def doctor_over(core: Core) -> Doctor:
+    """Return who finds, and mends, what the laws do not allow."""
+    mender = PostgresMender(
+        core.database,
+        journal=core.journal,
+        announce=core.announcer,
+        doorbell=core.doorbell,
+        aborts=core.aborts,
+        ids=core.ids,
+    )
+    return Doctor(
+        store=core.store,
+        reader=core.reader,
+        journal=core.journal,
+        mend_threads=mender.mend,
+        threads_with_keys=lambda: threads_with_keys(core.redis, core.keys),
     )
 
 

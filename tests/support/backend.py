@@ -1,13 +1,14 @@
 """Functions and HTTP over any stores: what a gateway has, without sockets."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import httpx2
 import jwt
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
 from app.domain.ports import RunStore, ThreadReader
@@ -43,6 +44,15 @@ def token_for(user: str, *roles: str) -> str:
     return jwt.encode(claims, SECRET, algorithm="HS256")
 
 
+@dataclass(frozen=True)
+class AFinding:
+    """Implements ``app.http.services.Finding``."""
+
+    kind: str
+    sentence: str
+    is_mended: bool = False
+
+
 @dataclass
 class Backend:
     """One composition."""
@@ -56,8 +66,10 @@ class Backend:
     )
     registry: FunctionRegistry = field(default_factory=FunctionRegistry)
     dev: DevServices | None = None
+    streams: ASGIApp | None = None
     open_threads_decide: bool = False
     problems: dict[str, str | None] = field(default_factory=dict)
+    findings: Sequence[AFinding] = ()
     metrics: Metrics = field(default_factory=Metrics)
     functions: Functions = field(init=False)
     app: Starlette = field(init=False)
@@ -80,6 +92,9 @@ class Backend:
             store=self.store,
             metrics=self.metrics,
             readiness=self._readiness,
+            examine=self._examine,
+            version="1.2.3",
+            streams=self.streams,
             dev=self.dev,
         )
         self.app = Starlette(routes=http_routes(services), exception_handlers=FAULTS)
@@ -96,11 +111,17 @@ class Backend:
         ) as client:
             yield client
 
+    async def _examine(self, mend: bool) -> Sequence[AFinding]:  # noqa: FBT001  # as the port has it
+        self.findings = [replace(each, is_mended=mend) for each in self.findings]
+        return self.findings
+
     async def _readiness(self) -> Mapping[str, str | None]:
         return self.problems
 
 
-def memory_backend(world: StoreWorld, *, open_threads_decide: bool = False) -> Backend:
+def memory_backend(
+    world: StoreWorld, *, open_threads_decide: bool = False, streams: ASGIApp | None = None
+) -> Backend:
     """Return a backend over the stores in memory."""
     database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
     return Backend(
@@ -109,4 +130,5 @@ def memory_backend(world: StoreWorld, *, open_threads_decide: bool = False) -> B
         MemoryTransactions(database, world.store),
         MemoryThreadWriter(database, world.around.announce),
         open_threads_decide=open_threads_decide,
+        streams=streams,
     )

@@ -53,3 +53,20 @@ def check(agents: AgentsOption = None) -> None:
 
     load(settings.agents)
     typer.echo(f"{settings.agents} is in order.")
+
+
+def doctor(
+    *,
+    mend: Annotated[bool, typer.Option("--mend", help="Mend what can be mended.")] = False,
+) -> None:
+    """Look for what the laws do not allow; ends with 0 when there is nothing, else with 1."""
+    settings = read_settings()
+    require_stores(settings)
+    from app.main.examining import examine
+
+    findings = examine(settings, mend=mend)
+    for each in findings:
+        typer.echo(f"{'mended' if each.is_mended else 'found'}: {each.kind}: {each.sentence}")
+    if findings:
+        raise typer.Exit(1)
+    typer.echo("All is well.")
