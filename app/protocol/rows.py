@@ -160,8 +160,9 @@ class RunError(Outbound):
 class ThreadView(Outbound):
     """What ``agents:agentThread`` answers; ``null`` for a missing thread.
 
-    ``runId`` is the live run, null while the thread is free; ``runStatus`` knows more words
-    than the thread's status.
+    ``runId`` is the live run, else the one that ended last: by it a client that was answered
+    with a run's id knows that the run has come and gone.  ``runStatus`` knows more words than
+    the thread's status.
     """
 
     key: str

@@ -50,9 +50,7 @@ a standby's old one until the first checkpoint after its promotion."""
 def _whole(which_thread: str, which_messages: str) -> str:
     """Return the statement that reads a thread, some of its messages and its open approvals."""
     return f"""
-SELECT {columns(THREAD, "t")}, l.status AS live_status,
-       (SELECT n.stopped FROM agent_runs n WHERE n.thread = t.id AND n.input IS NULL
-         ORDER BY n.finished_at DESC NULLS FIRST LIMIT 1) AS stopped,
+SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped,
        (SELECT json_agg(x ORDER BY x.seq)
           FROM ({MESSAGES} WHERE m.thread = t.id {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
@@ -62,7 +60,10 @@ SELECT {columns(THREAD, "t")}, l.status AS live_status,
        (SELECT json_agg(x ORDER BY x.place)
           FROM (SELECT p.id, p.input, p.place, p.created_at
                   FROM agent_runs p WHERE p.thread = t.id AND p.status = 'pending') x) AS pending
-  FROM agent_threads t LEFT JOIN agent_runs l ON l.id = t.live_run
+  FROM agent_threads t
+  LEFT JOIN LATERAL (SELECT r.id, r.status, r.stopped FROM agent_runs r
+                      WHERE r.thread = t.id AND r.input IS NULL
+                      ORDER BY r.finished_at DESC NULLS FIRST LIMIT 1) n ON true
  WHERE {which_thread}
 """
 
@@ -160,7 +161,8 @@ def _snapshot(row: Row, limit: int) -> ThreadSnapshot:
         messages=[message_from(each, parse=parsed_already) for each in messages[:limit]],
         approvals=[approval_from(each, parse=parsed_already) for each in approvals],
         waiting=_waiting(row),
-        live_status=RunStatus(row["live_status"]) if row["live_status"] else None,
+        run_id=row["run_id"],
+        run_status=RunStatus(row["run_status"]) if row["run_status"] else None,
         stopped=row["stopped"],
         complete=len(messages) <= limit,
     )

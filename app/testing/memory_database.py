@@ -154,19 +154,20 @@ class MemoryDatabase:
         self, thread: Thread, messages: list[Message], *, complete: bool
     ) -> ThreadSnapshot:
         """Return what a reader sees of a thread at this moment."""
-        live = self.runs[thread.live_run].status if thread.live_run else None
         begun = [
             run
             for run in self.runs.values()
             if run.thread_id == thread.id and run.status is not RunStatus.PENDING
         ]
+        newest = self.runs.get(thread.live_run or "") or (begun[-1] if begun else None)
         return ThreadSnapshot(
             thread,
             messages,
             self.pending(thread.id),
             waiting=self._waiting(thread.id),
-            live_status=live,
-            stopped=begun[-1].stopped if begun else None,
+            run_id=newest.id if newest else None,
+            run_status=newest.status if newest else None,
+            stopped=newest.stopped if newest else None,
             complete=complete,
         )
 

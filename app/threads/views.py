@@ -53,14 +53,14 @@ def approval_view(approval: Approval) -> dict[str, Json]:
 def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
     """Return a thread as ``agents:agentThread`` shows it.
 
-    ``runId`` is the unfinished run; null when the thread is free.  ``waiting`` are sends that
+    ``runId`` is the live run, else the one that ended last.  ``waiting`` are sends that
     nobody has read yet, in the order in which they will be.
     """
     thread = snapshot.thread
     return {
         **thread_summary(thread),
-        "runId": thread.live_run,
-        "runStatus": snapshot.live_status.value if snapshot.live_status else None,
+        "runId": snapshot.run_id,
+        "runStatus": snapshot.run_status.value if snapshot.run_status else None,
         "stopped": snapshot.stopped,
         "pendingApprovals": [approval_view(approval) for approval in snapshot.approvals],
         "waiting": waiting_views(snapshot.waiting),

@@ -36,7 +36,7 @@ async def test_a_start_writes_thread_run_and_message(world: StoreWorld) -> None:
     snapshot = await world.snapshot(started.thread_id)
     assert snapshot.thread.live_run == started.run_id
     assert snapshot.thread.owner == "ann"
-    assert (snapshot.thread.status, snapshot.live_status) == ("queued", RunStatus.QUEUED)
+    assert (snapshot.thread.status, snapshot.run_status) == ("queued", RunStatus.QUEUED)
     assert snapshot.thread.version == started.version
     (message,) = snapshot.messages
     assert (message.seq, message.role, message.run_id) == (1, Role.USER, started.run_id)

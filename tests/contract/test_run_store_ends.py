@@ -154,7 +154,7 @@ async def test_a_completed_run_frees_its_thread(world: StoreWorld) -> None:
     assert verdict is Verdict.DONE
     assert (run.status, run.stopped, run.worker) == (RunStatus.COMPLETED, "final", None)
     assert run.finished_at is not None
-    assert (snapshot.thread.live_run, snapshot.live_status) == (None, None)
+    assert (snapshot.thread.live_run, snapshot.run_status) == (None, RunStatus.COMPLETED)
     assert snapshot.thread.status is ThreadStatus.COMPLETED
     assert snapshot.thread.epoch == claimed.thread.epoch + 1
     assert snapshot.stopped == "final"

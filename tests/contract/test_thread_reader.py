@@ -45,7 +45,7 @@ async def test_a_snapshot_is_of_one_moment(world: StoreWorld) -> None:
 
     assert snapshot is not None
     assert snapshot.complete
-    assert snapshot.live_status is RunStatus.RUNNING
+    assert snapshot.run_status is RunStatus.RUNNING
     assert [message.seq for message in snapshot.messages] == [1, 2, 3, 4]
     assert max(message.version for message in snapshot.messages) == snapshot.thread.version
     assert [approval.tool_call_id for approval in snapshot.approvals] == ["call_1", "call_2"]
@@ -126,18 +126,20 @@ async def test_versions_are_read_for_many_threads_at_once(world: StoreWorld) -> 
     assert versions == {first.thread_id: first.version, second.thread_id: second.version}
 
 
-async def test_the_newest_run_tells_how_the_thread_stopped(world: StoreWorld) -> None:
+async def test_the_newest_run_is_shown_and_tells_how_the_thread_stopped(world: StoreWorld) -> None:
     claimed = await world.drive()
     thread = claimed.thread
     await world.store.finish(claimed.fence, Ending.completed("maxTurns"), None)
     after_the_first = await world.snapshot(thread.id)
-    await world.start(thread_key=thread.key, agent=claimed.run.agent)
+    second = await world.start(thread_key=thread.key, agent=claimed.run.agent)
     under_way = await world.snapshot(thread.id)
     await world.store.cancel(thread.id, None)
     after_the_second = await world.snapshot(thread.id)
 
-    stopped = [each.stopped for each in (after_the_first, under_way, after_the_second)]
-    assert stopped == ["maxTurns", None, "cancelled"]
+    seen = (after_the_first, under_way, after_the_second)
+    assert [each.stopped for each in seen] == ["maxTurns", None, "cancelled"]
+    assert [each.run_status for each in seen] == ["completed", "queued", "cancelled"]
+    assert [each.run_id for each in seen] == [claimed.run.id, second.run_id, second.run_id]
 
 
 @pytest.mark.req("ACC-01")

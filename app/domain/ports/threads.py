@@ -31,7 +31,7 @@ class ThreadSnapshot:
     """A thread and messages of it, as of one version (``thread.version``).
 
     ``waiting`` are sends that nobody has read yet, in the order in which they will be.
-    ``live_status`` is the status of the live run, ``stopped`` how the newest run ended.
+    ``run_id``, ``run_status`` and ``stopped`` are of the live run, else of the one that ended last.
     ``complete`` is false when more rows changed than were asked for.
     """
 
@@ -39,7 +39,8 @@ class ThreadSnapshot:
     messages: Sequence[Message]
     approvals: Sequence[Approval]
     waiting: Sequence[WaitingSend] = ()
-    live_status: RunStatus | None = None
+    run_id: str | None = None
+    run_status: RunStatus | None = None
     stopped: str | None = None
     complete: bool = True
 

@@ -90,7 +90,8 @@ def test_a_thread_is_what_the_protocol_declares() -> None:
         [],
         [approval],
         waiting=waiting,
-        live_status=RunStatus.WAITING,
+        run_id="r-1",
+        run_status=RunStatus.WAITING,
     )
 
     found = thread_view.validate_json(thread_bytes(snapshot))

@@ -236,7 +236,7 @@ async def test_the_thread_is_pushed_when_it_changes_and_only_then(world: FeedWor
     assert [(v["status"], v["title"], v["runId"]) for v in seen[1:]] == [
         ("running", None, run),
         ("running", "Weather", run),
-        ("failed", "Weather", None),
+        ("failed", "Weather", run),
     ]
 
 
