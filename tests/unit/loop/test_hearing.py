@@ -138,6 +138,11 @@ async def test_text_decides_no_approval_and_is_read_after_the_decision() -> None
         "[message] yes, approved, do it\n",
         "Paid.",
     ]
+    assert [part.part_kind for part in model.requests[-1][-1].parts] == [
+        "tool-return",
+        "user-prompt",
+    ]
+    assert world.steps(run.id)[-2:] == ["inject:1", "llm:turn:1"]
 
 
 async def test_a_queued_signal_waits_for_the_next_run() -> None:
