@@ -39,8 +39,8 @@ from app.models.resolve import Models, default_model
 from app.queue.worker import DoorbellWorker
 from app.settings import Settings
 from app.store.beat import Beat
-from app.store.calls import forget_old_calls
 from app.store.database import Database
+from app.store.retention import forget_what_is_over
 from app.telemetry.logs import set_up_logs
 from app.telemetry.metrics import Metrics
 
@@ -104,7 +104,7 @@ async def _work(
         sweeper=Sweeper(stores.store, stores.clock, pool).run(),
         tokens=tokens.run(),
         aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
-        retention=_forget_old_calls(stores.database),
+        retention=_forget_what_is_over(stores.database),
     ):
         beat.start()
         log.info("worker %s serves %s", worker_id, ", ".join(declared.agents) or "no agent")
@@ -113,14 +113,14 @@ async def _work(
     await beat.deregister()
 
 
-async def _forget_old_calls(database: Database) -> None:
-    """Delete remembered calls that nobody repeats any more, one bite at a time."""
+async def _forget_what_is_over(database: Database) -> None:
+    """Delete old calls, fired timers and read signals, one bite at a time."""
     while True:
         await asyncio.sleep(RETENTION_EVERY_S)
         try:
-            await forget_old_calls(database)
+            await forget_what_is_over(database)
         except StoreUnavailable as error:
-            log.warning("old calls are kept for now: %s", error)
+            log.warning("what is over is kept for now: %s", error)
 
 
 def new_worker_id() -> str:
