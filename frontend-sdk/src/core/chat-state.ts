@@ -7,11 +7,16 @@
 
 import type { RopewalkError } from "./errors.js";
 import { type LiveText, type LiveTurn, liveTurns, spokenText } from "./live-text.js";
-import { type ChatMessage, overlay, type Send, unsettled } from "./optimistic.js";
-import type { Message, PendingApproval, ThreadStatus, ThreadView } from "./protocol.gen.js";
-
-/** `loading` until the thread is known; `idle` while it does not exist. */
-export type ChatStatus = "loading" | "idle" | ThreadStatus;
+import {
+  type ChatMessage,
+  type ChatStatus,
+  isBusy,
+  overlay,
+  type Send,
+  unsettled,
+} from "./optimistic.js";
+import type { Message, PendingApproval, ThreadView, WaitingSend } from "./protocol.gen.js";
+import type { ThreadSends } from "./sends.js";
 
 /** What went wrong: with the last run, with a send, or with reading the thread. */
 export interface ChatError {
@@ -44,23 +49,20 @@ export interface ChatState extends AgentState {
 
 const NOTHING: readonly never[] = [];
 
-/** Whether a run is unfinished, as a person sees it. */
-export function isBusy(status: ChatStatus): boolean {
-  return status === "queued" || status === "running" || status === "awaiting_input";
-}
-
 export function agentState(
   thread: ThreadView | null | undefined,
   rows: readonly Message[] | undefined,
-  sends: readonly Send[],
-  failure: RopewalkError | undefined,
+  { sends, failure, retrying }: ThreadSends,
+  unreadable: RopewalkError | undefined,
 ): AgentState {
-  const waiting = unsettled(sends, rows ?? NOTHING, thread);
+  const open = unsettled(sends, rows ?? NOTHING, thread);
+  const again = thread?.status === "failed" && thread.updatedAt === retrying;
+  const begins = open.length > 0 || again;
   return {
     thread,
-    status: statusOf(thread, waiting),
-    pending: waiting.some((send) => send.runId === undefined),
-    error: failure ?? (waiting.length === 0 ? (thread?.error ?? undefined) : undefined),
+    status: statusOf(thread, begins),
+    pending: again || open.some((send) => send.runId === undefined),
+    error: failure ?? unreadable ?? (begins ? undefined : (thread?.error ?? undefined)),
   };
 }
 
@@ -88,8 +90,9 @@ export function chatState(
 export function messagesOf(
   rows: readonly Message[] | undefined,
   sends: readonly Send[],
+  waiting: readonly WaitingSend[],
 ): readonly ChatMessage[] {
-  return overlay(rows ?? NOTHING, sends);
+  return overlay(rows ?? NOTHING, sends, waiting);
 }
 
 /** Return the turns that are being spoken: those of runs that are not over. */
@@ -112,9 +115,9 @@ function isOver(
   return newest !== undefined && newest !== run && rows.some((row) => row.runId === run);
 }
 
-function statusOf(thread: ThreadView | null | undefined, waiting: readonly Send[]): ChatStatus {
+function statusOf(thread: ThreadView | null | undefined, begins: boolean): ChatStatus {
   if (thread && isBusy(thread.status)) return thread.status;
-  if (waiting.length > 0) return "queued";
+  if (begins) return "queued";
   if (thread === undefined) return "loading";
   return thread === null ? "idle" : thread.status;
 }

@@ -14,14 +14,21 @@ import {
   agentState,
   type ChatState,
   chatState,
-  isBusy,
   messagesOf,
   speaking,
 } from "./chat-state.js";
 import type { ChatClient } from "./client.js";
 import { asError, type RopewalkError } from "./errors.js";
 import type { ChatMessage } from "./optimistic.js";
-import { addSend, changeSend, dropSend, review, unsettled } from "./optimistic.js";
+import {
+  addSend,
+  changeSend,
+  dropSend,
+  isBusy,
+  review,
+  unsettled,
+  waitingOf,
+} from "./optimistic.js";
 import { type Message, PAGE_LIMIT, type ThreadView } from "./protocol.gen.js";
 import type { Request } from "./requests.js";
 import type { Sends, ThreadSends } from "./sends.js";
@@ -65,6 +72,8 @@ export class Chat {
   readonly #context: ChatContext;
   readonly #sends: Readable<ThreadSends>;
   readonly #messagesArgs: Values;
+  /** Sends whose row has to show soon. */
+  readonly #lost = new Set<string>();
   readonly #loadingOlder = new Cell(false);
   readonly #rows: () => readonly Message[] | undefined;
   readonly #thread: () => ThreadView | null | undefined;
@@ -81,15 +90,18 @@ export class Chat {
     this.#rows = () => rowsView.get().value;
     this.#thread = () => threadView.get().value;
     this.agent = this.#reviewing(
-      derive([threadView, this.#sends], (view, { sends, failure }) =>
-        agentState(view.value, undefined, sends, failure ?? view.error),
+      derive([threadView, this.#sends], (view, sends) =>
+        agentState(view.value, undefined, sends, view.error),
       ),
     );
-    const shown = derive([rowsView, this.#sends], (rows, { sends }): readonly ChatMessage[] =>
-      messagesOf(rows.value, sends),
+    const waiting = derive([threadView], ({ value }) => waitingOf(value));
+    const shown = derive(
+      [rowsView, this.#sends, waiting],
+      (rows, { sends }, unread): readonly ChatMessage[] => messagesOf(rows.value, sends, unread),
     );
-    const whole = derive([threadView, rowsView, this.#sends], (view, rows, { sends, failure }) =>
-      agentState(view.value, rows.value, sends, failure ?? view.error ?? rows.error),
+    // The messages are asked for before the thread: what has left the queue is a row by then.
+    const whole = derive([rowsView, threadView, this.#sends], (rows, view, sends) =>
+      agentState(view.value, rows.value, sends, view.error ?? rows.error),
     );
     const live = derive([messages, threadView], ({ view, live }, { value }) =>
       speaking(live, view.value as readonly Message[] | undefined, value),
@@ -119,7 +131,7 @@ export class Chat {
     flights.add(flight);
     try {
       const value = await flight.request.answer;
-      this.#answered(dedupe, runIdOf(value));
+      this.#answered(dedupe, value);
       return value;
     } catch (thrown) {
       this.#failed(dedupe, asError(thrown));
@@ -143,6 +155,23 @@ export class Chat {
     const waiting = unsettled(this.#sends.get().sends, this.#rows() ?? [], thread).at(-1);
     const run = waiting?.runId ?? (thread && isBusy(thread.status) ? thread.runId : undefined);
     if (run) await this.#cancel(cancel, run);
+  }
+
+  /** Let the run that failed go on from where it failed. Does nothing if none did. */
+  async retry(): Promise<void> {
+    const { client, after } = this.#context;
+    const thread = this.#thread();
+    if (thread?.status !== "failed" || this.#sends.get().retrying === thread.updatedAt) return;
+    const runId = this.#rows()?.at(-1)?.runId;
+    this.#note({ failure: undefined, retrying: thread.updatedAt });
+    try {
+      const args = { key: this.threadKey, ...(runId && { runId }) };
+      const { retried } = await client.call(agents.agentRetry, args);
+      after(retried ? SHOW_TIMEOUT_MS : 0, () => this.#note({ retrying: undefined }));
+    } catch (thrown) {
+      this.#note({ failure: asError(thrown), retrying: undefined });
+      throw thrown;
+    }
   }
 
   /** Let a tool call that waits go on. */
@@ -172,7 +201,7 @@ export class Chat {
 
   /** Forget the failure of the last send. */
   dismissError(): void {
-    this.#context.sends.change(this.threadKey, (before) => ({ ...before, failure: undefined }));
+    this.#note({ failure: undefined });
   }
 
   async #resolve(
@@ -200,7 +229,11 @@ export class Chat {
     return fn.startsWith("agents:") ? { key: this.threadKey } : { threadKey: this.threadKey };
   }
 
-  #answered(dedupe: string, runId: string | undefined): void {
+  #note(change: Partial<ThreadSends>): void {
+    this.#context.sends.change(this.threadKey, (before) => ({ ...before, ...change }));
+  }
+
+  #answered(dedupe: string, answer: unknown): void {
     const { sends, after } = this.#context;
     const note = (change: Parameters<typeof changeSend>[2]) => {
       sends.change(this.threadKey, (before) => ({
@@ -209,8 +242,11 @@ export class Chat {
       }));
       this.#review();
     };
+    const runId = runIdOf(answer);
     if (runId === undefined) {
       note({ seen: true });
+    } else if (hasToWait(answer)) {
+      note({ runId, seen: true });
     } else {
       note({ runId });
       after(SHOW_TIMEOUT_MS, () => note({ seen: true }));
@@ -241,10 +277,32 @@ export class Chat {
       const sends = review(before.sends, this.#rows() ?? [], this.#thread());
       return sends === before.sends ? before : { ...before, sends };
     });
+    for (const { dedupe, lost } of this.#sends.get().sends) {
+      if (lost && !this.#lost.has(dedupe)) this.#waitForRow(dedupe);
+    }
+  }
+
+  /** A send waits no more: its row is on its way, or it was withdrawn. */
+  #waitForRow(dedupe: string): void {
+    const { after, sends } = this.#context;
+    this.#lost.add(dedupe);
+    after(SHOW_TIMEOUT_MS, () => {
+      this.#lost.delete(dedupe);
+      sends.change(this.threadKey, (before) => {
+        const kept = before.sends.filter((send) => send.dedupe !== dedupe || !send.lost);
+        return kept.length === before.sends.length ? before : { ...before, sends: kept };
+      });
+    });
   }
 }
 
 function runIdOf(value: unknown): string | undefined {
   const id = (value as { id?: unknown } | null | undefined)?.id;
   return typeof id === "string" ? id : undefined;
+}
+
+/** Whether an answer says that the input was taken by a busy thread. */
+function hasToWait(value: unknown): boolean {
+  const { steered, position } = value as { steered?: unknown; position?: unknown };
+  return steered === true || typeof position === "number";
 }

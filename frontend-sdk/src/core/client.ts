@@ -5,7 +5,7 @@
  * last one has left; so it can be made anywhere, on a server too, and need not be closed.
  */
 
-import type { FunctionRef } from "./api.js";
+import { agents, type FunctionRef } from "./api.js";
 import { canonicalId } from "./canonical.js";
 import { Chat, type ChatContext } from "./chat.js";
 import { Connection, type TokenSource } from "./connection.js";
@@ -32,6 +32,13 @@ export interface ClientOptions {
   readonly WebSocket?: SocketConstructor;
   /** Replaces clock, timers, chance; for tests. */
   readonly environment?: Partial<Environment>;
+}
+
+/** What a thread's agents have set as its state. */
+export interface AgentStateView<T = unknown> {
+  /** Undefined until the first value has come, and while there is none. */
+  readonly state: T | undefined;
+  readonly error: RopewalkError | undefined;
 }
 
 export interface CallOptions {
@@ -104,6 +111,12 @@ export class ChatClient {
   /** A thread, with (`stream`) or without the text that is being written. */
   chat(threadKey: string, options: { readonly stream?: boolean } = {}): Chat {
     return new Chat(this.#context, threadKey, options.stream ?? true);
+  }
+
+  /** The synced state of a thread, live while it is watched. Undefined until there is one. */
+  agentState<T>(threadKey: string): Readable<AgentStateView<T>> {
+    const view = this.subscription(agents.agentState, { key: threadKey });
+    return derive([view], ({ value, error }) => ({ state: (value ?? undefined) as T, error }));
   }
 
   /** Ask for a token again and go by it, after a sign-in or sign-out. */

@@ -11,20 +11,24 @@ export {
 } from "./api.js";
 export { canonicalId } from "./canonical.js";
 export { Chat, type SendCalls } from "./chat.js";
-export {
-  type AgentState,
-  type ChatError,
-  type ChatState,
-  type ChatStatus,
-  isBusy,
+export type {
+  AgentState,
+  ChatError,
+  ChatState,
 } from "./chat-state.js";
-export { type CallOptions, ChatClient, type ClientOptions, createClient } from "./client.js";
+export {
+  type AgentStateView,
+  type CallOptions,
+  ChatClient,
+  type ClientOptions,
+  createClient,
+} from "./client.js";
 export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";
 export { type ClientErrorCode, RopewalkError } from "./errors.js";
 export type { LivePart, LiveTurn } from "./live-text.js";
-export { type ChatMessage, liveKey, messageKey } from "./optimistic.js";
+export { type ChatMessage, type ChatStatus, isBusy, liveKey, messageKey } from "./optimistic.js";
 export type * from "./protocol.gen.js";
 export type { Readable } from "./store.js";
 export type { SubscriptionView } from "./subscription.js";

@@ -1,12 +1,12 @@
 /**
  * Messages that were sent and are not stored yet, laid over those that are.
  *
- * Pure.  A send is known by its dedupe key.  The row that carries the same key replaces
- * the bubble in the very computation that shows the row, so there is never a frame with
- * both or with neither.
+ * Pure.  A send is known by its dedupe key.  It may be on its way, then wait on the server
+ * until the agent reads it, then be a row.  What is further on replaces what is not in the
+ * very computation that shows it, so there is never a frame with two or with none.
  */
 
-import type { Message, ThreadView } from "./protocol.gen.js";
+import type { Message, ThreadStatus, ThreadView, WaitingSend } from "./protocol.gen.js";
 
 export interface Send {
   readonly dedupe: string;
@@ -16,13 +16,31 @@ export interface Send {
   readonly runId?: string;
   /** Its run has shown, or was answered for so long ago that nobody should wait for it. */
   readonly seen?: true;
+  /** The server had it waiting. */
+  readonly waited?: true;
+  /** It waits no more and no row has come: it was withdrawn, or the row is on its way. */
+  readonly lost?: true;
 }
 
 /** A message of the thread, or one that is on its way there. */
 export interface ChatMessage extends Message {
   /** Not stored yet. */
   readonly optimistic?: true;
+  /** It waits on the server until the agent reads it; `position` counts from 1. */
+  readonly waiting?: WaitingSend;
 }
+
+/** `loading` until the thread is known; `idle` while it does not exist. */
+export type ChatStatus = "loading" | "idle" | ThreadStatus;
+
+/** Whether a run is unfinished, as a person sees it. */
+export function isBusy(status: ChatStatus): boolean {
+  return status === "queued" || status === "running" || status === "awaiting_input";
+}
+
+const NOBODY: readonly never[] = [];
+/** How the text of signals begins that came as one message. */
+const TOLD = "[message] ";
 
 export function addSend(sends: readonly Send[], send: Send): readonly Send[] {
   return [...sends, send];
@@ -40,12 +58,25 @@ export function dropSend(sends: readonly Send[], dedupe: string): readonly Send[
   return sends.filter((send) => send.dedupe !== dedupe);
 }
 
-/** Return the rows with a bubble after them for each send that has no row yet. */
-export function overlay(rows: readonly Message[], sends: readonly Send[]): readonly ChatMessage[] {
-  const waiting = sends.filter((send) => rowOf(rows, send) === undefined);
-  if (waiting.length === 0) return rows;
-  const last = rows.at(-1)?.seq ?? 0;
-  return [...rows, ...waiting.map((send, index) => bubble(send, last + 1 + index))];
+/** What waits on the server. A server of an earlier day does not say. */
+export function waitingOf(thread: ThreadView | null | undefined): readonly WaitingSend[] {
+  return thread?.waiting ?? NOBODY;
+}
+
+/** Return the rows with a bubble after them for each message that has no row yet. */
+export function overlay(
+  rows: readonly Message[],
+  sends: readonly Send[],
+  waiting: readonly WaitingSend[],
+): readonly ChatMessage[] {
+  if (waiting.length + sends.length === 0) return rows;
+  const heads = rows.filter((row) => waiting.some(({ id }) => id === row.id || id === row.runId));
+  const unread = waiting.filter((one) => !isStored(one, rows, heads));
+  const unheard = sends.filter((send) => !rowOf(rows, send) && !placeOf(unread, send));
+  if (unread.length + unheard.length === 0) return rows;
+  const next = (rows.at(-1)?.seq ?? 0) + 1;
+  const bubbles = [...unread.map(waitingBubble), ...unheard.map(bubble)];
+  return [...rows, ...bubbles.map((one, index) => ({ ...one, seq: next + index }))];
 }
 
 /** Return the sends whose run the thread does not show yet. They make a chat busy. */
@@ -56,24 +87,27 @@ export function unsettled(
 ): readonly Send[] {
   const newest = rows.at(-1)?.runId;
   return sends.filter((send) => {
-    if (send.seen) return false;
-    const run = rowOf(rows, send)?.runId ?? send.runId;
+    if (send.seen || placeOf(waitingOf(thread), send)) return false;
+    const row = rowOf(rows, send);
+    const run = row?.runId ?? send.runId;
     if (run === undefined) return true;
+    // A run so short that it was over in the first news of it.
+    if (row && thread && !isBusy(thread.status) && isAfter(thread.updatedAt, row)) return false;
     // Its run is the one on show, or another came after it.
     return thread?.runId !== run && (newest === undefined || newest === run || !has(rows, run));
   });
 }
 
-/** Return the sends without those that are stored, and with those marked whose run was seen. */
+/** Return the sends without those that are stored, and the others marked with what is known. */
 export function review(
   sends: readonly Send[],
   rows: readonly Message[],
   thread: ThreadView | null | undefined,
 ): readonly Send[] {
-  const waiting = new Set(unsettled(sends, rows, thread));
+  const open = new Set(unsettled(sends, rows, thread));
   const kept = sends
-    .filter((send) => waiting.has(send) || rowOf(rows, send) === undefined)
-    .map((send): Send => (waiting.has(send) || send.seen ? send : { ...send, seen: true }));
+    .filter((send) => open.has(send) || rowOf(rows, send) === undefined)
+    .map((send) => marked(send, open.has(send), placeOf(waitingOf(thread), send) !== undefined));
   const same = kept.length === sends.length && kept.every((send, index) => send === sends[index]);
   return same ? sends : kept;
 }
@@ -93,25 +127,78 @@ export function liveKey(run: string, turn: number): string {
   return `${run}:${turn}`;
 }
 
+function marked(send: Send, open: boolean, waits: boolean): Send {
+  const { lost: wasLost, ...rest } = send;
+  const lost = send.waited === true && !waits;
+  const seen = send.seen || !open;
+  if ((wasLost ?? false) === lost && (send.seen ?? false) === seen && (send.waited || !waits)) {
+    return send;
+  }
+  return {
+    ...rest,
+    ...(seen && { seen }),
+    ...((send.waited || waits) && { waited: true }),
+    ...(lost && { lost }),
+  };
+}
+
+/** What waits on the server for a send. */
+function placeOf(waiting: readonly WaitingSend[], send: Send): WaitingSend | undefined {
+  return waiting.find(({ id, dedupe }) => dedupe === send.dedupe || id === send.runId);
+}
+
+/** Whether a message that waited has become a row; `heads` are rows that something waiting became. */
+function isStored(one: WaitingSend, rows: readonly Message[], heads: readonly Message[]): boolean {
+  const known = one.dedupe !== undefined && rows.some(({ dedupe }) => dedupe === one.dedupe);
+  return (
+    known ||
+    heads.some(
+      ({ id, runId, text }) =>
+        id === one.id ||
+        runId === one.id ||
+        // Several signals that were read together are one row, named for the first.
+        (one.kind === "signal" && text.startsWith(TOLD) && text.includes(TOLD + one.text)),
+    )
+  );
+}
+
 function rowOf(rows: readonly Message[], send: Send): Message | undefined {
   return rows.findLast((row) => row.dedupe === send.dedupe);
+}
+
+function isAfter(moment: string, row: Message): boolean {
+  return Date.parse(moment) > Date.parse(row.createdAt);
 }
 
 function has(rows: readonly Message[], run: string): boolean {
   return rows.some((row) => row.runId === run);
 }
 
-function bubble(send: Send, seq: number): ChatMessage {
+function bubble(send: Send): ChatMessage {
+  const { dedupe, input, createdAt, runId = "" } = send;
+  return written({ id: `optimistic:${dedupe}`, runId, dedupe, createdAt }, input);
+}
+
+function waitingBubble(waiting: WaitingSend): ChatMessage {
+  const { id, kind, text, createdAt, author, dedupe } = waiting;
+  const ids = kind === "run" ? { id: `waiting:${id}`, runId: id } : { id, runId: "" };
+  return written(
+    { ...ids, createdAt, waiting, ...(author && { author }), ...(dedupe && { dedupe }) },
+    text,
+  );
+}
+
+function written(
+  known: Pick<ChatMessage, "id" | "runId" | "createdAt"> & Partial<ChatMessage>,
+  text: string,
+): ChatMessage {
   return {
-    id: `optimistic:${send.dedupe}`,
-    seq,
-    runId: send.runId ?? "",
-    dedupe: send.dedupe,
+    seq: 0,
     role: "user",
-    text: send.input,
-    parts: [{ type: "text", text: send.input }],
+    text,
+    parts: [{ type: "text", text }],
     status: "complete",
-    createdAt: send.createdAt,
     optimistic: true,
+    ...known,
   };
 }

@@ -10,6 +10,8 @@ export interface ThreadSends {
   readonly sends: readonly Send[];
   /** Why the last send failed, until the next one. */
   readonly failure: RopewalkError | undefined;
+  /** When the failed thread had last changed whose run was asked to go on. */
+  readonly retrying?: string | undefined;
 }
 
 const NONE: ThreadSends = { sends: [], failure: undefined };
@@ -27,7 +29,7 @@ export class Sends {
     const after = change(before);
     if (after === before) return;
     const changed = new Map(threads).set(threadKey, after);
-    if (after.sends.length === 0 && after.failure === undefined) changed.delete(threadKey);
+    if (after.sends.length === 0 && !after.failure && !after.retrying) changed.delete(threadKey);
     this.#threads.set(changed);
   }
 

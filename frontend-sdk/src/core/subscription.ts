@@ -9,7 +9,15 @@
 import type { Environment } from "./environment.js";
 import { errorOf, isTransient, type RopewalkError } from "./errors.js";
 import { applyToken, type LiveText, SILENT, settleTurns } from "./live-text.js";
-import type { ClientFrame, Delta, ErrorFrame, Message, Snapshot, Token } from "./protocol.gen.js";
+import {
+  AGENT_MESSAGES,
+  type ClientFrame,
+  type Delta,
+  type ErrorFrame,
+  type Message,
+  type Snapshot,
+  type Token,
+} from "./protocol.gen.js";
 import { Cell } from "./store.js";
 import {
   applyDelta,
@@ -51,6 +59,8 @@ export class Subscription {
   readonly #args: Readonly<Record<string, unknown>>;
   readonly #environment: Environment;
   readonly #send: (frame: ClientFrame) => boolean;
+  /** Whether the value is rows of a thread, that change one by one. */
+  readonly #list: boolean;
   #known: QueryState = UNASKED;
   #watchers = 0;
   /** Asked and not answered: what comes until then may be of an earlier asking. */
@@ -71,6 +81,7 @@ export class Subscription {
   ) {
     this.id = id;
     this.#query = query;
+    this.#list = query === AGENT_MESSAGES;
     this.#args = args;
     this.#environment = environment;
     this.#send = send;
@@ -125,7 +136,7 @@ export class Subscription {
     switch (frame.type) {
       case "snapshot":
         this.#asking = false;
-        this.#learn(applySnapshot(this.#known, frame), frame.value);
+        this.#learn(applySnapshot(this.#known, frame, this.#list), frame.value);
         break;
       case "delta":
         this.#receiveDelta(frame);
@@ -203,7 +214,7 @@ export class Subscription {
   #learn(known: QueryState, changed: unknown): void {
     this.#known = known;
     const { live } = this.state.get();
-    const rows = Array.isArray(changed) ? (changed as Message[]) : [];
+    const rows = this.#list ? (changed as Message[]) : [];
     this.state.set({ view: this.#view(undefined), live: settleTurns(live, rows) });
   }
 

@@ -38,9 +38,16 @@ export function sameTimeline(a: string, b: string): boolean {
   return split(a)[0] === split(b)[0];
 }
 
-/** Return the state after a snapshot. Of a thread, older pages that still join on are kept. */
-export function applySnapshot(state: QueryState, { cursor, value }: Snapshot): QueryState {
-  if (!Array.isArray(value)) {
+/**
+ * Return the state after a snapshot. Of a list of rows, older pages that still join on are
+ * kept; any other value is taken as it is, one that happens to be an array as well.
+ */
+export function applySnapshot(
+  state: QueryState,
+  { cursor, value }: Pick<Snapshot, "cursor" | "value">,
+  list: boolean,
+): QueryState {
+  if (!list || !Array.isArray(value)) {
     return { cursor, value: same(state.value, value) ? state.value : value };
   }
   const old =

@@ -13,6 +13,8 @@ export interface AgentChatOptions<Run extends FunctionRef> extends AgentOptions<
 export interface AgentChat<Run extends FunctionRef> extends ChatState {
   readonly send: (input: string, args?: RunArgs<Run>) => Promise<unknown>;
   readonly cancel: () => Promise<void>;
+  /** Let the run that failed go on from where it failed. */
+  readonly retry: () => Promise<void>;
   readonly approve: (toolCallId: string, reason?: string) => Promise<void>;
   readonly reject: (toolCallId: string, reason?: string) => Promise<void>;
   readonly loadOlder: (limit?: number) => Promise<void>;
@@ -33,6 +35,7 @@ export function useAgentChat<Run extends FunctionRef>(
     () => ({
       send: (input: string, args?: RunArgs<Run>) => chat.send(latest.current, input, args),
       cancel: () => chat.cancel(latest.current.cancel),
+      retry: () => chat.retry(),
       approve: (toolCallId: string, reason?: string) => chat.approve(toolCallId, reason),
       reject: (toolCallId: string, reason?: string) => chat.reject(toolCallId, reason),
       loadOlder: (limit?: number) => chat.loadOlder(limit),

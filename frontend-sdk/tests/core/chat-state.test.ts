@@ -3,6 +3,7 @@ import { agentState, speaking } from "../../src/core/chat-state.js";
 import { applyToken, SILENT } from "../../src/core/live-text.js";
 import { aMessage, aThread, aToken } from "../support/builders.js";
 
+const NO_SENDS = { sends: [], failure: undefined };
 const SPEAKING = applyToken(SILENT, aToken({ run: "r-2", text: "so" })).live;
 const ROWS = [
   aMessage({ seq: 1, role: "user", runId: "r-1" }),
@@ -40,7 +41,7 @@ describe("the status", () => {
     ["it waits for a person", aThread({ status: "awaiting_input" }), "awaiting_input"],
     ["its run has failed", aThread({ status: "failed" }), "failed"],
   ])("when %s", (_name, thread, status) => {
-    expect(agentState(thread, [], [], undefined).status).toBe(status);
+    expect(agentState(thread, [], NO_SENDS, undefined).status).toBe(status);
   });
 
   it("says why the last run failed, until the next message is on its way", () => {
@@ -48,7 +49,21 @@ describe("the status", () => {
     const failed = aThread({ status: "failed", error });
     const send = { dedupe: "d", input: "again", createdAt: "" };
 
-    expect(agentState(failed, [], [], undefined).error).toEqual(error);
-    expect(agentState(failed, [], [send], undefined).error).toBeUndefined();
+    expect(agentState(failed, [], NO_SENDS, undefined).error).toEqual(error);
+    expect(agentState(failed, [], { ...NO_SENDS, sends: [send] }, undefined).error).toBeUndefined();
+  });
+
+  it("is that of a run which begins, from asking for a retry until the thread has changed", () => {
+    const error = { code: "UNAVAILABLE", message: "the model did not answer" };
+    const failed = aThread({ status: "failed", error });
+    const asked = { ...NO_SENDS, retrying: failed.updatedAt };
+    const again = { ...failed, updatedAt: "2026-11-29T17:34:00Z" };
+
+    expect(agentState(failed, [], asked, undefined)).toMatchObject({
+      status: "queued",
+      pending: true,
+      error: undefined,
+    });
+    expect(agentState(again, [], asked, undefined)).toMatchObject({ status: "failed", error });
   });
 });

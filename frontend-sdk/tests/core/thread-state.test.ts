@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Delta, Message, Snapshot } from "../../src/core/index.js";
 import {
+  applySnapshot as apply,
   applyDelta,
-  applySnapshot,
   prepend,
   type QueryState,
   UNASKED,
@@ -24,6 +24,7 @@ const delta = (version: number, ...rows: Message[]): Delta => ({
 });
 const rows = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => aMessage({ seq: from + index }));
+const applySnapshot = (state: QueryState, frame: Snapshot) => apply(state, frame, true);
 const seqs = (state: QueryState) => (state.value as Message[]).map(({ seq }) => seq);
 
 describe("what a subscription knows", () => {
@@ -111,5 +112,15 @@ describe("what a subscription knows", () => {
     const state = applySnapshot(UNASKED, snapshot(1, rows(3, 4)));
 
     expect(seqs(prepend(prepend(state, rows(1, 2)), rows(1, 2)))).toEqual([1, 2, 3, 4]);
+  });
+
+  it("STA-08 B71 takes a value that is an array as it is, whatever is in it", () => {
+    const value = [null, { id: "x", seq: 2 }];
+    const before = apply(UNASKED, snapshot(1, [{ id: "w", seq: 1 }, ...value]), false);
+
+    const after = apply(before, snapshot(2, value), false);
+
+    expect(after.value).toBe(value);
+    expect(apply(after, snapshot(3, [null, { id: "x", seq: 2 }]), false).value).toBe(value);
   });
 });

@@ -36,6 +36,7 @@ export function aThread(over: Partial<ThreadView> = {}): ThreadView {
     runId: "r-1",
     error: null,
     pendingApprovals: [],
+    waiting: [],
     createdAt: AT,
     updatedAt: AT,
     ...over,
