@@ -11,6 +11,7 @@ import {
   RopewalkProvider,
   useAgent,
   useAgentChat,
+  useAgentState,
   useConnection,
   useSubscription,
 } from "../../src/react/index.js";
@@ -46,6 +47,8 @@ const react: Adapter = {
   chat: (client, first) =>
     mount(client, first, (options) => useAgentChat(api, CALL_OPTIONS(options))),
   agent: (client, first) => mount(client, first, (options) => useAgent(api, CALL_OPTIONS(options))),
+  state: (client, first) =>
+    mount(client, first, ({ threadKey }) => useAgentState({ api, threadKey })),
   messages: (client, first) =>
     mount(client, first, ({ threadKey }) =>
       useSubscription(api.agents.agentMessages, { key: threadKey }),

@@ -31,6 +31,7 @@ interface Thread {
   rows: { version: number; row: Message }[];
   view: ThreadView | null;
   live: Map<string, Token>;
+  state: unknown;
 }
 
 interface Line {
@@ -97,6 +98,19 @@ export class TestGateway {
       for (const one of line.subscriptions.values()) {
         if (one.args?.["key"] !== key || view === undefined) continue;
         if (one.query === "agents:agentThread") this.#snapshot(line, one, thread.view);
+      }
+    }
+  }
+
+  /** Set the synced state of a thread, and push it. */
+  setState(key: string, state: unknown): void {
+    const thread = this.#thread(key);
+    thread.version += 1;
+    thread.state = state;
+    for (const line of this.lines) {
+      for (const one of line.subscriptions.values()) {
+        if (one.query !== "agents:agentState" || one.args?.["key"] !== key) continue;
+        this.#snapshot(line, one, state);
       }
     }
   }
@@ -192,6 +206,8 @@ export class TestGateway {
     const [timeline, version] = frame.cursor?.split(".") ?? [];
     if (frame.query === "agents:agentThread") {
       this.#snapshot(line, one, thread.view);
+    } else if (frame.query === "agents:agentState") {
+      this.#snapshot(line, one, thread.state);
     } else if (frame.query !== "agents:agentMessages") {
       this.#snapshot(line, one, { query: frame.query });
     } else {
@@ -269,7 +285,9 @@ export class TestGateway {
   }
 
   #thread(key: string): Thread {
-    const thread = this.#threads.get(key) ?? { version: 0, rows: [], view: null, live: new Map() };
+    const known = this.#threads.get(key);
+    if (known !== undefined) return known;
+    const thread = { version: 0, rows: [], view: null, live: new Map(), state: null };
     this.#threads.set(key, thread);
     return thread;
   }

@@ -1,7 +1,7 @@
 /** SDK-08 What the compiler must accept and refuse. Checked by `tsc`, never run. */
 
 import { type ArgsOf, type Message, type ResultOf, ref } from "../../src/core/index.js";
-import { useAgent, useAgentChat, useSubscription } from "../../src/react/index.js";
+import { useAgent, useAgentChat, useAgentState, useSubscription } from "../../src/react/index.js";
 import { api } from "../support/setup.js";
 
 type Equal<A, B> =
@@ -31,5 +31,11 @@ ref("startRun");
 
 const messages = useSubscription(api.agents.agentMessages, { key: "t-1" });
 is<Equal<typeof messages.value, readonly Message[] | undefined>>();
+
+const { state } = useAgentState<{ count: number }>({ api, threadKey: "t-1" });
+is<Equal<typeof state, { count: number } | undefined>>();
+// @ts-expect-error B71 it may not be there yet
+state.count;
+
 // @ts-expect-error the query wants a key
 useSubscription(api.agents.agentMessages, { threadKey: "t-1" });
