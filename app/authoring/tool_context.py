@@ -115,7 +115,7 @@ class ToolContext:
         """
         return await self.dispatch(reference, arguments or {}, caller=self.auth)
 
-    async def get_state(self) -> Json:
+    async def get_state(self) -> Any:  # noqa: ANN401  # whatever the team keeps there
         """Return the thread's synced state, which every open tab shows; ``None`` for none."""
         return await self.state.get()
 
@@ -128,7 +128,7 @@ class ToolContext:
         """
         await self.state.set(value)
 
-    async def update_state(self, change: Callable[[Json], object]) -> Json:
+    async def update_state(self, change: Callable[[Any], object]) -> Any:  # noqa: ANN401  # see get_state
         """Apply ``change`` to the state at most once, however often the body runs.
 
         Args:

@@ -57,6 +57,12 @@ def cities_in(text: str) -> list[str]:
     return [city for city in dict.fromkeys(named) if len(city.split()) <= 3][:4]
 
 
+def listed_in(text: str) -> list[str]:
+    """Return what a text enumerates: ``hemp, jute and sisal``; at most four."""
+    listed = (" ".join(each.split()).lower() for each in _BETWEEN.split(text))
+    return [each for each in dict.fromkeys(listed) if each][:4]
+
+
 def order_in(text: str) -> str | None:
     """Return the number of the order that is meant."""
     found = _ORDER.search(text) or _BARE_NUMBER.search(text)

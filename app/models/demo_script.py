@@ -1,6 +1,6 @@
 """What the scripted model says next: a pure function of the conversation and the tools at hand.
 
-It serves the shipped support agent (weather, orders, refunds) and, for any agent, the
+It serves the shipped agents (weather, orders, refunds; articles) and, for any agent, the
 wish ``call NAME {json}``.  It remembers what was said earlier in the thread, reads
 what tools answered, and explains a refusal.
 """
@@ -11,6 +11,15 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from app.models.demo_article import (
+    FIBRE,
+    PARAGRAPH,
+    RESEARCHER,
+    WHICH_TOPIC,
+    article_calls,
+    article_told,
+    wants_article,
+)
 from app.models.demo_conversation import Conversation, Result
 from app.models.demo_intents import (
     DemoCall,
@@ -51,6 +60,9 @@ def reply(talk: Conversation, tools: Set[str]) -> Reply:
     commands = _commands(talk, tools)
     if commands:
         return _with_calls("", commands, talk)
+    article = article_calls(talk, tools)
+    if article:
+        return _with_calls("" if talk.results else "Let me ask.", article, talk)
     if talk.results:
         return _after_results(talk, tools)
     calls = _wishes(talk, tools)
@@ -125,6 +137,9 @@ def _after_results(talk: Conversation, tools: Set[str]) -> Reply:
         order = str(found.arguments.get("order_id", ""))
         refund = DemoCall(REFUND, {"order_id": order, "amount": total})
         return _with_calls(f"{_told(found)} I will refund it.", [refund], talk)
+    written = article_told(talk)
+    if written is not None:
+        return Reply(written)
     untold = (_told(result) for result in talk.results[-talk.untold :])
     return Reply(" ".join(dict.fromkeys(untold)))
 
@@ -132,6 +147,8 @@ def _after_results(talk: Conversation, tools: Set[str]) -> Reply:
 def _told(result: Result) -> str:
     if result.is_error:
         return _failure(result)
+    if result.name in _PLAIN:
+        return str(result.content)
     teller = _TELLERS.get(result.name)
     if teller is None or not isinstance(result.content, dict):
         return f"{result.name} answered {_shown(result.content)}."
@@ -153,6 +170,9 @@ def _shown(content: object) -> str:
 def _dollars(cents: object) -> str:
     return f"{int(cents) / 100:.2f} dollars" if isinstance(cents, int | float) else str(cents)
 
+
+_PLAIN: Final = frozenset({FIBRE, RESEARCHER})
+"""Tools whose answer is a sentence already."""
 
 _TELLERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     WEATHER: lambda got: (
@@ -185,6 +205,8 @@ def _words(talk: Conversation, tools: Set[str]) -> str:
         return f"Pleased to meet you, {name}. What can I do for you?"
     if counted := re.search(r"\bcount to (\d{1,4})\b", lowered):
         return " ".join(str(number) for number in range(1, int(counted[1]) + 1))
+    if wants_article(asked) and PARAGRAPH in tools:
+        return WHICH_TOPIC
     if wants_weather(asked) and WEATHER in tools:
         return WHICH_CITY
     if wants_refund(asked) and REFUND in tools:
@@ -199,6 +221,8 @@ def _introduction(asked: str, tools: Set[str]) -> str:
         WEATHER: "“What is the weather in Oslo and Bergen?”",
         ORDER: "“Where is order 1001?”",
         REFUND: "“Refund order 1002.”",
+        PARAGRAPH: "“Write about hemp, manila and nylon.”",
+        FIBRE: "“What is hemp?”",
     }
     tries = [offer for name, offer in offers.items() if name in tools] or ["“Tell me a story.”"]
     greeting = (
