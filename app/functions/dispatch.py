@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Mapping
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
+from app.authoring.contained import contained
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import FunctionKind
 from app.authoring.producer import Producers
@@ -259,4 +260,5 @@ async def _deliberate(found: Registered, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _body(found: Registered, context: object, arguments: dict[str, Any]) -> Json:
-    return found.signature.give(await found.function.body(context, **arguments))
+    with contained(found.ref):
+        return found.signature.give(await found.function.body(context, **arguments))

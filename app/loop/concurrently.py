@@ -1,4 +1,4 @@
-"""Several bodies at once, and whose wish it is when one of them is cancelled."""
+"""Several bodies at once."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -17,13 +17,3 @@ async def concurrently(bodies: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(body) for body in bodies]
     return [task.result() for task in tasks]
-
-
-def is_being_cancelled() -> bool:
-    """Whether somebody wants the current task to end.
-
-    A ``CancelledError`` without that wish is a stray one: code that awaited a task of its
-    own which was cancelled.  It is a failure like any other.
-    """
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

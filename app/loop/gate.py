@@ -16,6 +16,7 @@ from typing import Final
 
 from pydantic_ai.messages import ToolCallPart
 
+from app.authoring.contained import contained
 from app.authoring.tool_schema import Arguments, ArgumentsRefused
 from app.authoring.tools import Call, NeedsApproval, Offer
 from app.domain.storable import Json
@@ -59,7 +60,8 @@ async def passage(call: ToolCallPart, tools: Mapping[str, Offer]) -> Passage:
     if tool is None:
         return Passage(Gate.SHUT, unknown_tool(call.tool_name, tools))
     try:
-        arguments = tool.parameters.validate(call.args)
+        with contained("a validator"):
+            arguments = tool.parameters.validate(call.args)
     except ArgumentsRefused as refused:
         return Passage(Gate.SHUT, f"The arguments of {tool.name} do not fit. {refused}")
     except Exception as error:
@@ -81,8 +83,9 @@ async def _asks(tool: Offer, arguments: Arguments) -> bool:
         return needs
     try:
         async with asyncio.timeout(PREDICATE_LIMIT_S):
-            answer = needs(Call(arguments))
-            return bool(await answer if inspect.isawaitable(answer) else answer)
+            with contained("needs_approval"):
+                answer = needs(Call(arguments))
+                return bool(await answer if inspect.isawaitable(answer) else answer)
     except Exception:
         log.exception("needs_approval of %s raised, so a person is asked", tool.name)
         return True

@@ -4,6 +4,7 @@ import inspect
 from typing import cast
 
 from app.authoring.agent import Agent, takes_context
+from app.authoring.contained import contained
 from app.authoring.tool_context import InstructionsContext
 from app.domain.errors import AgentFault
 from app.domain.retry import RetryPolicy
@@ -37,8 +38,9 @@ async def instructions_of(agent: Agent, run: DurableRun) -> str:
 
     async def body(_: StepContext) -> StepResult:
         try:
-            asked = source(context) if takes_context(source) else source()
-            text = await asked if inspect.isawaitable(asked) else asked
+            with contained("instructions"):
+                asked = source(context) if takes_context(source) else source()
+                text = await asked if inspect.isawaitable(asked) else asked
         except Exception as error:
             raise InstructionsFailed(
                 f"the instructions of {agent.slug} raised {error!r}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from app.authoring.agent import Agent
+from app.authoring.contained import contained
 from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_context import Dispatch, no_functions
 from app.domain.message import Message, Role
@@ -68,9 +69,11 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
         hearing = Hearing(run, history, drafts)
         toolset = Toolset(agent, tools, ports.dispatch, run, drafts)
         try:
+            with contained("a choice of model"):
+                model = ports.models.resolve(_model_of(agent, run.run))
             turns = Turns(
                 run=run,
-                model=ports.models.resolve(_model_of(agent, run.run)),
+                model=model,
                 instructions=await instructions_of(agent, run),
                 tools=tools,
                 history=history,

@@ -10,7 +10,6 @@ Asking the model again, refusing, and giving up are values that a step returns, 
 the engine's retries never see them (B14); they see real failures only (R24).
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, T
 
 from app.authoring.agent import Agent
 from app.authoring.agent_tool import AgentTool, ChildTool
+from app.authoring.contained import BrokeOut, contained
 from app.authoring.function_tool import FunctionCatalog, FunctionTool
 from app.authoring.tool_context import Dispatch, ToolContext, ToolError
 from app.authoring.tool_schema import ArgumentsRefused
@@ -39,7 +39,7 @@ from app.engine.steps import (
     StepTimedOut,
     retry_any,
 )
-from app.loop.concurrently import concurrently, is_being_cancelled
+from app.loop.concurrently import concurrently
 from app.loop.delegation import Errand, outcome_of_child, waits_for
 from app.loop.drafts import Drafts
 from app.loop.gate import Gate, unknown_tool
@@ -191,8 +191,10 @@ class _Call:
                 return outcome_of_child(end, call.tool_name)
             return failed(unknown_tool(call.tool_name, self.toolset.tools))
         try:
-            arguments = tool.parameters.validate(call.args)
-            return outcome_of(await tool.call(self._context(step), arguments), tool.name)
+            with contained(tool.name):
+                arguments = tool.parameters.validate(call.args)
+                returned = await tool.call(self._context(step), arguments)
+                return outcome_of(returned, tool.name)
         except (ToolError, ClientFault, ModelRetry, ToolFailed) as error:
             return failed(error.message)
         except ArgumentsRefused as error:
@@ -202,12 +204,8 @@ class _Call:
             return failed(
                 f"{tool.name} cannot wait for an approval from inside, so it did not run."
             )
-        except SystemExit as error:
-            return failed(f"{tool.name} tried to end the process ({error}).")
-        except asyncio.CancelledError as error:
-            if is_being_cancelled():
-                raise
-            raise RuntimeError("something that it waited for was cancelled") from error
+        except BrokeOut as error:
+            return failed(f"{error.message}.")
 
     def _context(self, step: StepContext) -> ToolContext:
         run = self.toolset.run

@@ -5,7 +5,6 @@ order, what the gate said, the approvals to ask for, and the new sums of usage. 
 tool starts before it is stored, and nothing has to be decided again after it.
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pydantic_ai.messages import InstructionPart, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
+from app.authoring.contained import contained
 from app.authoring.tools import Offer
 from app.domain.message import (
     MessageStatus,
@@ -31,7 +31,6 @@ from app.domain.storable import encode
 from app.engine.durable_run import DurableRun
 from app.engine.steps import StepContext, StepPolicy, StepResult
 from app.loop.call_ids import with_unique_ids
-from app.loop.concurrently import is_being_cancelled
 from app.loop.drafts import Drafts
 from app.loop.gate import Gate, passage
 from app.loop.history import History
@@ -102,12 +101,9 @@ class Turns:
             ModelFailed: whatever went wrong, understood.
         """
         try:
-            response = await self._requested(turn, step)
+            with contained("the model"):
+                response = await self._requested(turn, step)
             _require_sound(response, is_first=step.attempt == 1)
-        except asyncio.CancelledError as error:
-            if is_being_cancelled():
-                raise
-            raise ModelFailed.after(error) from error
         except Exception as error:
             log.warning("turn %d: %s", turn, understand(error).message)
             raise ModelFailed.after(error) from error

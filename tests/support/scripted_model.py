@@ -53,7 +53,7 @@ class Says:
     text: str = ""
     calls: Sequence[Asks] = ()
     thinking: str = ""
-    error: Exception | None = None
+    error: BaseException | None = None
     failures: int = 1_000
     gate: asyncio.Event | None = None
 

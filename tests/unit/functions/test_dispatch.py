@@ -122,6 +122,26 @@ async def test_an_action_starts_runs_and_calls_functions_internal_ones_too(
     assert await world.reader.find("from-an-action") is not None
 
 
+@pytest.mark.parametrize(
+    "raised", [SystemExit(2), KeyboardInterrupt(), asyncio.CancelledError(), BaseException("no")]
+)
+async def test_whatever_a_function_raises_its_caller_gets_an_answer(
+    backend: Backend, raised: BaseException
+) -> None:
+    @action
+    async def breaks_out(ctx: ActionContext) -> None:
+        raise raised
+
+    @mutation
+    async def breaks_out_too(ctx: MutationContext) -> None:
+        raise raised
+
+    backend.registry.add("wild", [breaks_out, breaks_out_too])
+    for ref in ("wild:breaksOut", "wild:breaksOutToo"):
+        with pytest.raises(AgentFault):
+            await backend.functions.call(ref, caller=ANN)
+
+
 @pytest.mark.req("IMP-03")
 async def test_a_mutation_that_raises_has_started_nothing(
     backend: Backend, world: StoreWorld

@@ -51,6 +51,19 @@ async def test_a_failure_that_does_not_pass_fails_the_run_in_words_on_the_thread
     assert (world.thread().status, world.thread().error) == (ThreadStatus.FAILED, run.error)
 
 
+async def test_a_model_that_breaks_out_fails_its_run_and_not_its_worker() -> None:
+    class Outlandish(BaseException):
+        pass
+
+    model = ScriptedModel(Says(error=Outlandish("no")))
+    async with AgentWorld(Agent(model=model)) as world:
+        run = await world.answered()
+
+    assert run.status is RunStatus.FAILED
+    assert run.error is not None
+    assert run.error.message == "the model request failed: the model broke out with Outlandish: no"
+
+
 async def test_text_that_was_seen_before_a_refusal_is_kept() -> None:
     model = ScriptedModel(Says(WORDS, error=REFUSED))
     async with AgentWorld(Agent(model=model)) as world:

@@ -22,6 +22,17 @@ from tests.support.scripted_model import Asks, Says, ScriptedModel
 __all__ = ["no_backoff"]
 
 
+class Outlandish(BaseException):
+    """No failure that anybody expects."""
+
+
+class Wordless(Exception):
+    """A failure that raises again when it is asked what it means."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 async def results_of(*tools: Tool, calls: list[Asks], retries: int = 2) -> list[str]:
     """Return what the calls came to, as the thread shows it."""
     model = ScriptedModel(Says(calls=calls), "done")
@@ -127,7 +138,16 @@ async def test_a_tool_may_have_attempts_of_its_own() -> None:
             "!fails cannot wait for an approval from inside, so it did not run.",
             id="approval-from-inside",
         ),
-        pytest.param(SystemExit(2), "!fails tried to end the process (2).", id="exit"),
+        pytest.param(SystemExit(2), "!fails broke out with SystemExit: 2.", id="exit"),
+        pytest.param(KeyboardInterrupt(), "!fails broke out with KeyboardInterrupt.", id="ctrl-c"),
+        pytest.param(GeneratorExit(), "!fails broke out with GeneratorExit.", id="closing"),
+        pytest.param(Outlandish("no"), "!fails broke out with Outlandish: no.", id="outlandish"),
+        pytest.param(
+            BaseExceptionGroup("both", [Outlandish("no")]),
+            "!fails broke out with BaseExceptionGroup: both (1 sub-exception).",
+            id="a-group",
+        ),
+        pytest.param(Wordless(), "!fails raised Wordless, which has no words.", id="wordless"),
     ],
 )
 async def test_b14_what_is_no_fault_of_the_moment_is_not_tried_again(
@@ -144,13 +164,25 @@ async def test_b14_what_is_no_fault_of_the_moment_is_not_tried_again(
     assert calls == [1]
 
 
-async def test_a_thread_that_exits_does_not_end_the_process() -> None:
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(3), Outlandish(3)])
+async def test_a_thread_that_exits_does_not_end_the_process(raised: BaseException) -> None:
     @tool
     def leaves() -> None:
-        raise SystemExit(3)
+        raise raised
 
     assert await results_of(leaves, calls=[Asks("leaves")]) == [
-        "!leaves tried to end the process (3)."
+        f"!leaves broke out with {type(raised).__name__}: 3."
+    ]
+
+
+async def test_one_of_several_tools_that_breaks_out_leaves_the_others_their_results() -> None:
+    @tool
+    async def breaks_out() -> None:
+        raise Outlandish("no")
+
+    assert await results_of(breaks_out, ok, calls=[Asks("breaks_out"), Asks("ok")]) == [
+        "!breaks_out broke out with Outlandish: no.",
+        "ok 1",
     ]
 
 
