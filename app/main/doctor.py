@@ -110,7 +110,7 @@ class Doctor:
             found = await self.reader.delta(thread_id, _NEWEST, 0)
             if found is None:
                 stale[thread_id] = 0
-            elif found.live_status not in {RunStatus.RUNNING, RunStatus.QUEUED}:
+            elif found.run_status not in {RunStatus.RUNNING, RunStatus.QUEUED}:
                 stale[thread_id] = found.thread.version
         return stale
 
