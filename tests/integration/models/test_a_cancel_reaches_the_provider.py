@@ -1,4 +1,4 @@
-"""A cancel in a model request closes the provider's connection; the thread is free (B43, B44)."""
+"""A cancel in a model request closes the provider's connection, and the thread is free at once."""
 
 import asyncio
 
