@@ -56,9 +56,13 @@ def parsed_already(value: Any) -> Any:  # noqa: ANN401  # the column says what i
     return value
 
 
-def parse_json(stored: str | None) -> Any:  # noqa: ANN401  # the column says what it is
-    """Return a JSON column's value, as the driver hands it out."""
-    return None if stored is None else decode(stored)
+def parse_json(stored: Any) -> Any:  # noqa: ANN401  # the column says what it is
+    """Return a JSON column's value, as the driver hands it out: as text.
+
+    Inside a function's transaction it comes parsed, which can be told for objects and lists,
+    and nothing else is read there.
+    """
+    return decode(stored) if isinstance(stored, str) else stored
 
 
 def thread_from(row: Row, prefix: str = "") -> Thread:

@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.domain.approval import approval_step
+from app.domain.facts import child_fact
+from app.domain.ids import child_id
 from app.domain.message import (
     MessageStatus,
     Role,
@@ -24,10 +26,12 @@ from app.domain.ports import (
     StartRun,
     ThreadReader,
     ThreadSnapshot,
+    Verdict,
 )
 from app.domain.record import FilledMessage, NewApproval, NewMessage, Record, Writes
-from app.domain.run import Fence, Run, Usage, Waits
-from app.domain.storable import Json, encode
+from app.domain.run import Fence, ParentStep, Run, Usage, Waits
+from app.domain.signal import NewSignal, SignalMode
+from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
@@ -118,6 +122,24 @@ class StoreWorld:
         wakes = (await self.thread(claimed.thread.id)).wakes
         await self.store.park(claimed.fence, wakes, Waits.for_all(map(approval_step, gated)))
 
+    async def wait(self, claimed: ClaimedRun, *facts: str) -> None:
+        """Park a run that waits for all of these facts."""
+        wakes = (await self.thread(claimed.thread.id)).wakes
+        verdict = await self.store.park(claimed.fence, wakes, Waits.for_all(facts))
+        assert verdict is Verdict.DONE
+
+    async def facts(self, claimed: ClaimedRun) -> dict[str, Json]:
+        """Return the steps that the drive would resume with."""
+        open_turn = await self.store.open_turn(claimed.fence)
+        assert open_turn is not None
+        return {name: decode(value) for name, value in open_turn.steps.items()}
+
+    async def spawn(self, claimed: ClaimedRun, call: str = "call_1") -> ClaimedRun:
+        """Start a child run and claim it."""
+        child = a_child(claimed, call)
+        assert await self.store.spawn(claimed.fence, child)
+        return await self.claim(child.agent)
+
 
 @asynccontextmanager
 async def memory_world() -> AsyncIterator[StoreWorld]:
@@ -170,6 +192,34 @@ def a_start(**changes: object) -> StartRun:
         "parts": encode([text_part("Where is my order?")]),
     }
     return StartRun(**(fields | changes))  # type: ignore[arg-type]  # field names
+
+
+def a_signal(thread_id: str, text: str, **changes: object) -> NewSignal:
+    """Return a signal that is read before the next model request."""
+    fields: dict[str, object] = {
+        "id": IDS.new(),
+        "thread_id": thread_id,
+        "mode": SignalMode.INJECT,
+        "text": text,
+        "sender": "user:bob",
+        "run_id": IDS.new(),
+        "message_id": IDS.new(),
+    }
+    return NewSignal(**(fields | changes))  # type: ignore[arg-type]  # field names
+
+
+def a_child(claimed: ClaimedRun, call: str = "call_1", **changes: object) -> StartRun:
+    """Return the start of a child run that a call of this run waits for."""
+    run_id = claimed.run.id
+    fields: dict[str, object] = {
+        "run_id": child_id(run_id, call, "run"),
+        "thread_id": child_id(run_id, call, "thread"),
+        "message_id": child_id(run_id, call, "message"),
+        "thread_key": f"child-{run_id}-{call}",
+        "agent": f"child-of-{claimed.run.agent}",
+        "parent": ParentStep(claimed.thread.id, run_id, child_fact(call)),
+    }
+    return a_start(**(fields | changes))
 
 
 def a_step(fence: Fence, name: str, value: Json = "done", turn: int | None = None) -> Record:
