@@ -162,7 +162,7 @@ export class Chat {
     const { client, after } = this.#context;
     const thread = this.#thread();
     if (thread?.status !== "failed" || this.#sends.get().retrying === thread.updatedAt) return;
-    const runId = this.#rows()?.at(-1)?.runId;
+    const { runId } = thread;
     this.#note({ failure: undefined, retrying: thread.updatedAt });
     try {
       const args = { key: this.threadKey, ...(runId && { runId }) };

@@ -88,11 +88,8 @@ export function unsettled(
   const newest = rows.at(-1)?.runId;
   return sends.filter((send) => {
     if (send.seen || placeOf(waitingOf(thread), send)) return false;
-    const row = rowOf(rows, send);
-    const run = row?.runId ?? send.runId;
+    const run = rowOf(rows, send)?.runId ?? send.runId;
     if (run === undefined) return true;
-    // A run so short that it was over in the first news of it.
-    if (row && thread && !isBusy(thread.status) && isAfter(thread.updatedAt, row)) return false;
     // Its run is the one on show, or another came after it.
     return thread?.runId !== run && (newest === undefined || newest === run || !has(rows, run));
   });
@@ -164,10 +161,6 @@ function isStored(one: WaitingSend, rows: readonly Message[], heads: readonly Me
 
 function rowOf(rows: readonly Message[], send: Send): Message | undefined {
   return rows.findLast((row) => row.dedupe === send.dedupe);
-}
-
-function isAfter(moment: string, row: Message): boolean {
-  return Date.parse(moment) > Date.parse(row.createdAt);
 }
 
 function has(rows: readonly Message[], run: string): boolean {

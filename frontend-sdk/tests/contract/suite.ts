@@ -400,7 +400,7 @@ export function contract(adapter: Adapter): void {
 
   describe(`${adapter.name}: a run that failed`, () => {
     const error = { code: "UNAVAILABLE", message: "the model did not answer" };
-    const failed: ThreadView = aThread({ status: "failed", runId: null, error });
+    const failed: ThreadView = aThread({ status: "failed", runId: "r-7", error });
     const rows = [
       aMessage({ seq: 1, role: "user", text: "go", runId: "r-7" }),
       aMessage({ seq: 2, text: "I beg", status: "interrupted", runId: "r-7" }),

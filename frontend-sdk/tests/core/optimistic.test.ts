@@ -84,7 +84,7 @@ describe("a send", () => {
   });
 
   it("B44 does not keep the chat busy when its run was over in the first news of it", () => {
-    const over = aThread({ runId: null, status: "failed", updatedAt: "2026-11-29T17:33:01Z" });
+    const over = aThread({ runId: "r-2", status: "failed" });
 
     expect(unsettled([{ ...SEND, runId: "r-2" }], [...BEFORE, ROW], over)).toEqual([]);
   });
