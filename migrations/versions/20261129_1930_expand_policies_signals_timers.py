@@ -3,16 +3,19 @@
 ``app.store.tables`` says what each table and column is for.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
+from sqlalchemy.types import TypeEngine
 
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-_RUN_COLUMNS = {
+_RUN_COLUMNS: dict[str, TypeEngine[Any]] = {
     "input": JSON(),
     "place": sa.BigInteger(),
     "parent_thread": sa.Text(),

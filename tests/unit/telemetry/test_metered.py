@@ -51,7 +51,7 @@ async def test_runs_are_counted_by_the_status_they_went_to() -> None:
 
     await store.claim("w", Serves.of("support"), 5)
     await store.park(FENCE, 1, Waits.for_all([approval_step("c1")]))
-    await store.park(FENCE, seen=1, waits=Waits())
+    await store.park(FENCE, seen=1, waits=Waits.for_all(["timer:t"]))
     await store.finish(FENCE, Ending.completed("final"), 0)
     await store.finish(FENCE, Ending.completed("final"), 1)
 
