@@ -29,7 +29,7 @@ async def look_up_fibre(name: str) -> str:
     return known
 
 
-@tool
+@tool(sequential=True)  # one after the other, so that paragraphs stand in the order of the calls
 async def add_paragraph(ctx: ToolContext, heading: str, text: str) -> dict[str, object]:
     """Add a paragraph to the end of the article.
 
