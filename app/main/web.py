@@ -27,6 +27,7 @@ from app.main.server import LeavingServer, listening_socket
 from app.main.tokens import mint
 from app.main.wiring import Core, core, doctor_over, functions_over, identity_settings
 from app.settings import Settings
+from app.store.census import count_everybody
 from app.telemetry.logs import set_up_logs
 
 log = logging.getLogger(__name__)
@@ -137,11 +138,16 @@ class _TokenSources:
 
 
 async def _watch_queue(stores: Core) -> None:
-    """Keep the age of the oldest queued run in the metrics."""
+    """Keep what waits, and who is there to take it, in the metrics."""
+    metrics = stores.metrics
     while True:
         try:
             waited = await stores.store.oldest_queued()
-            stores.metrics.queue_age.set(waited.total_seconds() if waited else 0)
+            census = await count_everybody(stores.database)
+            metrics.queue_age.set(waited.total_seconds() if waited else 0)
+            metrics.workers.set(census.workers)
+            for status, runs in census.runs.items():
+                metrics.unfinished.labels(status).set(runs)
         except StoreUnavailable as error:  # the next look tells
             log.debug("the queue could not be looked at: %s", error)
         await asyncio.sleep(_QUEUE_LOOK_S)

@@ -82,7 +82,10 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             Database(settings.database_url, size=connections)
         )
         journal = metered_journal(RedisJournal(redis, keys), metrics)
-        doorbell = metered_doorbell(RedisDoorbell(redis, keys), metrics)
+        bell = RedisDoorbell(redis, keys)
+        metrics.rings_lost.set_function(lambda: bell.lost)
+        metrics.hints_dropped.set_function(lambda: announcer.dropped)
+        doorbell = metered_doorbell(bell, metrics)
         aborts = RedisAborts(redis, keys)
         store = PostgresRunStore(
             database,

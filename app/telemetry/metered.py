@@ -22,6 +22,10 @@ Seen = Callable[[str, tuple[Any, ...], object], None]
 """Called with a call's name, its arguments and its result after it succeeded."""
 
 
+_SWEPT = {"fail_overdue": "TIMED_OUT", "fail_unknown_agents": "UNKNOWN_AGENT"}
+"""How runs fail that a sweeper ends; those that killed their workers are in ``take_over``."""
+
+
 def metered_store(store: RunStore, metrics: Metrics) -> RunStore:
     """Return ``store``, timed, with the runs that it moves counted by their new status."""
 
@@ -36,8 +40,13 @@ def metered_store(store: RunStore, metrics: Metrics) -> RunStore:
             case "finish", Verdict.DONE:
                 ending = next(each for each in arguments if isinstance(each, Ending))
                 metrics.runs.labels(ending.status.value).inc()
+                if ending.error is not None:
+                    metrics.failures.labels(ending.error.code).inc()
             case "cancel", Run():
                 metrics.runs.labels(RunStatus.CANCELLED.value).inc()
+            case ("fail_overdue" | "fail_unknown_agents") as by, int(failed) if failed:
+                metrics.runs.labels(RunStatus.FAILED.value).inc(failed)
+                metrics.failures.labels(_SWEPT[by]).inc(failed)
             case _:
                 pass
 
