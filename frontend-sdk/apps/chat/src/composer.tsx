@@ -1,4 +1,9 @@
-/** Where a person writes. Enter sends, Shift+Enter begins a line; while a run is on, it can be stopped. */
+/**
+ * Where a person writes. Enter sends, Shift+Enter begins a line; while a run is on, it can be stopped.
+ *
+ * One may write on while it works: what a busy agent does with it is the agent's to say, and
+ * what it refuses comes back.
+ */
 
 import {
   type FormEvent,
@@ -39,7 +44,7 @@ export function Composer({ busy, send, stop, input, draft, setDraft }: ComposerP
 
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
-    if (empty || busy) return;
+    if (empty) return;
     const text = draft.trim();
     setDraft("");
     try {
@@ -77,7 +82,7 @@ export function Composer({ busy, send, stop, input, draft, setDraft }: ComposerP
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={onKeyDown}
       />
-      {busy ? (
+      {busy && (
         <button
           type="button"
           className="round stop"
@@ -89,7 +94,8 @@ export function Composer({ busy, send, stop, input, draft, setDraft }: ComposerP
         >
           <Icon name="stop" />
         </button>
-      ) : (
+      )}
+      {!(busy && empty) && (
         <button
           type="submit"
           className="round"

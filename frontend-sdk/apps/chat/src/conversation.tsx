@@ -131,7 +131,8 @@ export function Conversation({ threadKey, covered, openList, note }: Conversatio
               <Icon name="alert" />
               <p>{error.message}</p>
               {status === "failed" && (
-                <Again again={() => void send(lastOf(messages)).catch(() => {})} />
+                // What it may be refused for is shown here in its place.
+                <Again again={() => void chat.retry().catch(() => {})} />
               )}
             </div>
           )}
@@ -189,8 +190,4 @@ function approvalsOf(
       part.type === "tool_call" && pending.some((one) => one.toolCallId === part.toolCallId),
   );
   return here ? pending : NONE;
-}
-
-function lastOf(messages: readonly { readonly role: string; readonly text: string }[]): string {
-  return messages.findLast(({ role }) => role === "user")?.text ?? "";
 }

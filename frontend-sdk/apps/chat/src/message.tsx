@@ -6,7 +6,7 @@
  */
 
 import { memo, type ReactNode, useState } from "react";
-import type { ChatMessage, LivePart, LiveTurn, Part, PendingApproval } from "ropewalk";
+import type { ChatMessage, LivePart, LiveTurn, Part, PendingApproval, WaitingSend } from "ropewalk";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
 import type { Step } from "./steps.js";
@@ -37,6 +37,7 @@ export const Entry = memo(function Entry({ entry, approvals, ...deciding }: Entr
   return (
     <article
       className={`message ${message.role}${message.optimistic ? " optimistic" : ""}`}
+      data-position={message.waiting?.position}
       data-testid="message"
       data-role={message.role}
       data-message-id={message.id}
@@ -55,11 +56,21 @@ export const Entry = memo(function Entry({ entry, approvals, ...deciding }: Entr
           {...deciding}
         />
       ))}
+      {message.waiting && (
+        <p className="note" data-testid="waiting">
+          {placeOf(message.waiting)}
+        </p>
+      )}
       {message.status === "interrupted" && <p className="note">Cut off here.</p>}
       {message.role === "assistant" && message.text !== "" && <Copy text={message.text} />}
     </article>
   );
 });
+
+function placeOf({ kind, position }: WaitingSend): string {
+  if (kind === "signal") return "Read before the next step";
+  return position === 1 ? "Next in line" : `Number ${position} in line`;
+}
 
 interface PartProps extends Deciding {
   readonly part: Part;
