@@ -44,6 +44,10 @@ class DurableRun:
         ids: fresh identifiers, for rows that a step writes.
         tokens: where live text goes; it is no step and never recorded.
         bodies: what a shutdown asks about.
+        is_over: whether this drive has parked or ended the run.
+        is_leaving: the same, already while the store is being asked: its answer alone says
+            whether the run is still ours.  A beat that was read after that commit and before
+            its answer finds the run gone, as it would be if somebody had taken it.
         signals: what to read before the next model request, as of the last look.
     """
 
@@ -64,6 +68,7 @@ class DurableRun:
         self.tokens = tokens
         self.signals: Sequence[Signal] = ()
         self.is_over = False
+        self.is_leaving = False
         self._recorder = recorder
         self._store = store
         self.bodies = Bodies(lease, lambda: self.fence, on_step)
@@ -158,11 +163,10 @@ class DurableRun:
             RunParked: the run is parked.
             FenceLost: somebody else has the thread.
         """
-        verdict = await outlast(
+        verdict = await self._leave(
             "parking", lambda: self._store.park(self.fence, self._seen, waits, timers)
         )
         if verdict is Verdict.DONE:
-            self.is_over = True
             raise RunParked
         await self._look_again(verdict)
 
@@ -272,14 +276,23 @@ class DurableRun:
 
     async def drop_journal(self) -> None:
         """Delete what the journal holds: Postgres has it all."""
-        await self._recorder.drop()
+        with self.bodies.holding():
+            await self._recorder.drop()
 
     # ---- inside ----
 
     async def _settle(self, ending: Ending, seen: int | None) -> Verdict:
-        verdict = await outlast("settling", lambda: self._store.finish(self.fence, ending, seen))
-        if verdict is Verdict.DONE:
-            self.is_over = True
+        return await self._leave("settling", lambda: self._store.finish(self.fence, ending, seen))
+
+    async def _leave(self, what: str, call: Callable[[], Awaitable[Verdict]]) -> Verdict:
+        """Ask the store to park or settle the run; neither a beat nor a shutdown cuts it off."""
+        self.is_leaving = True
+        try:
+            with self.bodies.holding():
+                verdict = await outlast(what, call)
+            self.is_over = verdict is Verdict.DONE
+        finally:
+            self.is_leaving = self.is_over
         return verdict
 
     async def _look_again(self, verdict: Verdict) -> None:

@@ -118,7 +118,7 @@ class DrivePool:
     def abort(self, fence: Fence) -> None:
         """Stop a drive whose run was ended or taken; a newer drive of the run goes on."""
         held = self._drives.get(fence.run_id)
-        if held and held.run.fence.epoch <= fence.epoch and not held.run.is_over:
+        if held and held.run.fence.epoch <= fence.epoch and not held.run.is_leaving:
             held.task.cancel()
 
     def on_beat(self, sent_at: float, ours: Sequence[Fence]) -> None:
@@ -133,7 +133,7 @@ class DrivePool:
         for run_id, held in list(self._drives.items()):
             found = listed.get(run_id)
             taken = found is None or found.epoch != held.run.fence.epoch
-            if taken and held.claimed_at < sent_at and not held.run.is_over:
+            if taken and held.claimed_at < sent_at and not held.run.is_leaving:
                 log.warning("run %s was taken from this worker", run_id)
                 held.task.cancel()
         claim_in_flight = self._claiming or self._claim_answered_at >= sent_at

@@ -66,8 +66,7 @@ class Recorder:
         attempt = 1
         while True:
             try:
-                if await self._open_once():
-                    return
+                await self._open_once()
             except JournalUnavailable as error:
                 if may_skip_journal:
                     return
@@ -78,6 +77,8 @@ class Recorder:
                 delay = next_delay(OUTAGE, attempt, jitter=random.random())  # noqa: S311
                 await asyncio.sleep(delay.total_seconds())
                 await self._require_fence()
+            else:
+                return
 
     async def write(self, record: Record) -> Record:
         """Make a finished step durable and return what is recorded under its name.
@@ -119,7 +120,7 @@ class Recorder:
             del self._confirmed[: len(confirmed)]
             return adopted or record
 
-    async def _open_once(self) -> bool:
+    async def _open_once(self) -> None:
         opened = await self._journal.open(self.fence)
         if opened.fence_above is not None:
             above = opened.fence_above
@@ -129,11 +130,11 @@ class Recorder:
             if raised is None:
                 raise FenceLost
             self.fence = raised
-            return await self._open_once()
+            await self._open_once()
+            return
         for entry in opened.entries:
             await self._store_it(entry)
             self._confirmed.append(entry.step)
-        return True
 
     async def _store_it(self, record: Record) -> None:
         answer: Recorded | None = await outlast(
