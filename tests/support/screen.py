@@ -34,6 +34,29 @@ class Screen:
         self.by("composer").fill(text)
         self.by("send").click()
 
+    def watch_bubbles(self, text: str) -> None:
+        """Count the messages with this text whenever the page changes, from the first one on."""
+        self.page.evaluate(
+            """text => {
+                window.bubbleCounts = new Set();
+                const count = () => {
+                    const found = [...document.querySelectorAll('[data-testid="message"]')];
+                    const same = found.filter(
+                        node => node.querySelector('.text')?.textContent === text
+                    ).length;
+                    if (same > 0 || window.bubbleCounts.size > 0) window.bubbleCounts.add(same);
+                };
+                new MutationObserver(count).observe(document.body, {
+                    subtree: true, childList: true, characterData: true, attributes: true,
+                });
+            }""",
+            text,
+        )
+
+    def bubbles_seen(self) -> set[int]:
+        """Return how many such messages there ever were at a time."""
+        return set(self.page.evaluate("[...window.bubbleCounts]"))
+
     def expect_status(self, *statuses: str) -> None:
         """Wait until the run has one of these statuses."""
         status = self.page.locator('[data-testid="status"]')

@@ -1,0 +1,1 @@
+"""Agents that a busy or a failing conversation needs, for the chat in a browser."""
