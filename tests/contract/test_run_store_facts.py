@@ -276,12 +276,9 @@ async def test_a_runs_children_end_with_it_down_to_the_last(world: StoreWorld, h
     await journal.open(deep)
     await journal.complete(deep, an_answer(deep, 0, "As far as I can see"), [])
     await world.wait(child, child_fact("call_1"))
-    await world.store.park(
-        parent.fence,
-        0,
-        Waits.for_all([child_fact("call_1")]),
-        [NewTimer(timer_fact("late"), AT_ONCE)],
-    ) if how in {"cancel", "replace"} else None
+    if how in {"cancel", "replace"}:
+        both = Waits(((child_fact("call_1"), timer_fact("late")),))
+        await world.store.park(parent.fence, 0, both, [NewTimer(timer_fact("late"), AT_ONCE)])
 
     match how:
         case "cancel":
