@@ -55,12 +55,15 @@ class RedisLink(asyncio.Protocol):
         self._confirmed.clear()
 
     def send(self, *words: str) -> None:
-        """Send one command."""
-        if self._transport is not None:
+        """Send one command; over a link that is lost it goes nowhere."""
+        # uvloop raises for a write after the loss, and the loss may be of this very moment.
+        if self._transport is not None and not self.lost.is_set():
             self._transport.write(hiredis.pack_command(words))  # type: ignore[arg-type]  # a tuple
 
     async def subscribe(self, channels: Sequence[str]) -> None:
         """Return when the server has confirmed all of them, or the link is lost."""
+        if self.lost.is_set():
+            return
         loop = asyncio.get_running_loop()
         answers = []
         for begin in range(0, len(channels), CHANNELS_A_COMMAND):

@@ -9,6 +9,7 @@ import signal
 import uuid
 
 import pytest
+import uvloop
 
 from app.domain.run import Fence
 from app.fanout.aborts import AbortListener, RedisAborts
@@ -48,6 +49,20 @@ async def test_a_killed_link_is_made_again_and_lost_deltas_are_read_from_the_sto
     await wait_until(
         lambda: screen.texts == {0: "said while nobody heard"}, description="all of it is there"
     )
+
+
+def test_a_command_over_a_lost_link_goes_nowhere(redis_url: str) -> None:
+    async def speak_too_late() -> None:
+        link = await connect_link(redis_url, lambda _channel, _payload: None)
+        link.abort()
+        await link.lost.wait()
+        link.send("PING")
+        link.unsubscribe("a-channel")
+        async with asyncio.timeout(1):
+            await link.subscribe(["a-channel"])
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as production:
+        production.run(speak_too_late())
 
 
 async def test_every_watched_thread_is_heard_again(stage: Stage) -> None:
