@@ -260,6 +260,7 @@ async def test_a_shutdown_cuts_a_model_request_off_and_lets_a_tool_finish() -> N
 
     async def acts(run: DurableRun) -> None:
         await run.step("tool:t:1", tool)
+        await run.step("tool:t:2", finished)
         await run.finish(Ending.completed("final"))
 
     async with MemoryWorld({"asks": asks, "acts": acts}) as world:
@@ -278,7 +279,7 @@ async def test_a_shutdown_cuts_a_model_request_off_and_lets_a_tool_finish() -> N
         world.worker()
         await world.until(acting.run_id, RunStatus.COMPLETED)
 
-    assert finished.done == [f"{acting.run_id}/tool:t:1"]
+    assert finished.done == [f"{acting.run_id}/tool:t:1", f"{acting.run_id}/tool:t:2"]
 
 
 async def test_nothing_starts_while_the_lease_is_not_fresh() -> None:
