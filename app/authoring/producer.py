@@ -27,7 +27,7 @@ DeliveryMode: TypeAlias = Literal["queue", "inject"]
 
 
 class RunOptions(TypedDict, total=False):
-    """What ``run`` and ``ctx.scheduler`` take; ``Producer.run`` says what each means."""
+    """What ``ctx.scheduler`` takes; ``Producer.run`` says what each means."""
 
     input: Required[str]
     owner: str | None
@@ -35,9 +35,14 @@ class RunOptions(TypedDict, total=False):
     title: str | None
     model: str | None
     max_turns: int | None
-    on_concurrent_run: OnConcurrentRun | None
     timeout: timedelta | float | None
     initial_state: Json
+
+
+class StartOptions(RunOptions, total=False):
+    """What ``run`` takes."""
+
+    on_concurrent_run: OnConcurrentRun | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,7 @@ class Producers:
             raise AttributeError(f"no agent {name!r}; there are: {self._known()}")
         return Producer(slug, self._calls)
 
-    async def run(self, slug: str, **options: Unpack[RunOptions]) -> StartedAgentRun:
+    async def run(self, slug: str, **options: Unpack[StartOptions]) -> StartedAgentRun:
         """Do what ``ctx.agents.SLUG.run`` does, for a slug that is known at run time only.
 
         Raises:

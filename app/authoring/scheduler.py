@@ -1,8 +1,8 @@
 """``ctx.scheduler``: runs that start later, once, whoever restarts in between.
 
 A schedule is a row of the database, made in the mutation's own transaction: a mutation that
-rolls back has scheduled nothing.  What its agent says about busy threads holds when it is due,
-but for ``reject``: nobody is there to be told, so such a run waits until the thread is free.
+rolls back has scheduled nothing.  A run that is due on a busy thread waits until it is free,
+whatever its agent says of other starts: nobody is there to be told that it was refused.
 """
 
 from collections.abc import Collection, Mapping
@@ -72,7 +72,7 @@ class Scheduler:
         Args:
             delay: how long to wait; a number counts milliseconds.
             agent: the agent, ``ctx.agents.SLUG`` or a slug.
-            run: ``{"input": ..., "thread_key": ...}``, and whatever else ``Producer.run`` takes.
+            run: ``{"input": ..., "thread_key": ...}``, and what else ``RunOptions`` has.
 
         Raises:
             InvalidArgument: something is out of its bounds.

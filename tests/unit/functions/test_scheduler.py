@@ -144,6 +144,7 @@ async def test_a_time_that_makes_no_sense_is_refused(do: Do, due: datetime) -> N
 async def test_what_a_run_does_not_take_is_refused_before_it_is_too_late(do: Do) -> None:
     wrong: list[tuple[Any, str]] = [
         ({"input": "hi", "threadKey": "k"}, "threadKey: a run takes input, owner"),
+        ({"input": "hi", "on_concurrent_run": "reject"}, "on_concurrent_run: a run takes"),
         ({"thread_key": "k"}, "needs an input"),
         ({"input": " "}, "say something"),
     ]
