@@ -97,6 +97,9 @@ def test_sends_that_wait_for_their_turn_show_their_place_and_are_answered_in_ord
 
     for each in (tab, other):
         expect(each.by("waiting")).to_have_text(["Next in line", "Number 2 in line"])
+    expect(tab.by("streaming").locator("xpath=following::*[@data-testid='waiting']")).to_have_count(
+        2
+    )
     shot(tab, "queued")
     for each in (tab, other):
         each.expect_answer("You said: Then two")

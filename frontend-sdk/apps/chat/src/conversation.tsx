@@ -109,7 +109,7 @@ export function Conversation({ threadKey, covered, openList, note }: Conversatio
             <EmptyState pick={(text) => void send(text).catch(() => setDraft(text))} />
           )}
           <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
-            {[...steps, ...live].map((entry) => (
+            {inOrder(steps, live).map((entry) => (
               <Entry
                 key={keyOf(entry)}
                 entry={entry}
@@ -174,6 +174,14 @@ function useSteps(messages: Parameters<typeof stepsOf>[0]): readonly Step[] {
     before.current = steps;
   }, [steps]);
   return steps;
+}
+
+/** What is being said answers what is stored; what waits, or is on its way, comes after it. */
+function inOrder(steps: readonly Step[], live: readonly LiveTurn[]): readonly (Step | LiveTurn)[] {
+  const first = steps.findIndex(({ message }) => message.optimistic);
+  return first < 0
+    ? [...steps, ...live]
+    : [...steps.slice(0, first), ...live, ...steps.slice(first)];
 }
 
 function keyOf(entry: Step | LiveTurn): string {
