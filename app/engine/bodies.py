@@ -14,11 +14,11 @@ from app.telemetry.logs import log_context
 
 log = logging.getLogger(__name__)
 
-OnStep = Callable[[str, float], None]
-"""Told of each body that came to an end: its step's name and the seconds it took."""
+OnStep = Callable[[str, float, int], None]
+"""Told of each body that came to an end: its step's name, the seconds it took, the attempt."""
 
 
-def ignore_step(name: str, seconds: float) -> None:
+def ignore_step(name: str, seconds: float, attempt: int) -> None:
     """Measure nothing."""
 
 
@@ -98,7 +98,7 @@ class Bodies:
                     raise
                 raise StepTimedOut(name, policy.timeout) from error
             finally:
-                self._on_step(name, time.perf_counter() - begun)
+                self._on_step(name, time.perf_counter() - begun, attempt)
 
     async def _may_start(self) -> None:
         await self._lease.hold()

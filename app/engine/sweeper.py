@@ -29,7 +29,7 @@ RING_AFTER = timedelta(seconds=1)
 UNKNOWN_AGENT_AFTER = timedelta(seconds=60)
 
 
-def ignore_recovery(runs: int) -> None:
+def ignore_recovery(runs: int, silent_s: float) -> None:
     """Count nothing."""
 
 
@@ -39,8 +39,8 @@ class BeatWatch:
 
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
 
-    def observe(self, beats: Mapping[str, int], now: float) -> list[str]:
-        """Return the workers whose beat has not moved for ``DEAD_AFTER_S``.
+    def observe(self, beats: Mapping[str, int], now: float) -> dict[str, float]:
+        """Return the workers whose beat has not moved for ``DEAD_AFTER_S``, and for how long.
 
         Args:
             beats: last beat by worker, from a successful read.
@@ -52,7 +52,8 @@ class BeatWatch:
             else (beat, now)
             for worker, beat in beats.items()
         }
-        return [w for w, (_, since) in self._seen.items() if now - since >= DEAD_AFTER_S]
+        silent = {worker: now - since for worker, (_, since) in self._seen.items()}
+        return {worker: silent_s for worker, silent_s in silent.items() if silent_s >= DEAD_AFTER_S}
 
     def forget(self) -> None:
         """Start counting anew: a read failed."""
@@ -68,7 +69,7 @@ class Sweeper:
         clock: Clock,
         pool: DrivePool,
         *,
-        on_recovery: Callable[[int], None] = ignore_recovery,
+        on_recovery: Callable[[int, float], None] = ignore_recovery,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -95,10 +96,10 @@ class Sweeper:
 
     async def _bury(self) -> None:
         beats = await self._store.beats()
-        for worker in self._watch.observe(beats, self._clock.boot_s()):
+        for worker, silent_s in self._watch.observe(beats, self._clock.boot_s()).items():
             taken = await self._store.take_over(worker)
             log.warning("worker %s is dead: %d runs queued again", worker, taken)
-            self._on_recovery(taken)
+            self._on_recovery(taken, silent_s)
             self._pool.ring()
 
     async def _rest(self) -> None:

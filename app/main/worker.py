@@ -11,7 +11,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -42,7 +42,7 @@ from app.store.beat import Beat
 from app.store.database import Database
 from app.store.retention import forget_what_is_over
 from app.telemetry.logs import set_up_logs
-from app.telemetry.metrics import Metrics
+from app.telemetry.observers import recovery_observer, step_observer
 
 log = logging.getLogger(__name__)
 
@@ -89,10 +89,15 @@ async def _work(
         programs=_programs(settings, declared, stores),
         serves=Serves({slug: agent.version for slug, agent in declared.agents.items()}),
         ending_for=plain_ending,
-        on_step=_step_observer(stores.metrics),
+        on_step=step_observer(stores.metrics),
     )
     pool = DrivePool(worker_id, ports, stores.clock, slots=settings.worker_slots)
     stores.metrics.drives.set_function(lambda: pool.size)
+    stores.metrics.token_flushes.set_function(lambda: tokens.flushes)
+    stores.metrics.token_flushes_failed.set_function(lambda: tokens.failures)
+    sweeper = Sweeper(
+        stores.store, stores.clock, pool, on_recovery=recovery_observer(stores.metrics)
+    )
     bell = DoorbellWorker(
         settings.redis_url, stores.keys, claim=pool.ring, has_room=lambda: pool.has_room
     )
@@ -101,7 +106,7 @@ async def _work(
     async with background(
         drives=pool.run(),
         bell=bell.serve(),
-        sweeper=Sweeper(stores.store, stores.clock, pool).run(),
+        sweeper=sweeper.run(),
         tokens=tokens.run(),
         aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
         retention=_forget_what_is_over(stores.database),
@@ -165,13 +170,6 @@ def _dispatch(functions: Functions) -> Dispatch:
         )
 
     return dispatch
-
-
-def _step_observer(metrics: Metrics) -> Callable[[str, float], None]:
-    def observe(step: str, seconds: float) -> None:
-        metrics.steps.labels(step.partition(":")[0]).observe(seconds)
-
-    return observe
 
 
 def _beat(settings: Settings, worker_id: str, pool: DrivePool, clock: Clock) -> Beat:

@@ -275,7 +275,9 @@ async def test_a_shutdown_cuts_a_model_request_off_and_lets_a_tool_finish() -> N
         assert world.database.runs[acting.run_id].status is RunStatus.RUNNING
         go_on.set()
         await leaving
-        assert world.database.runs[acting.run_id].status is RunStatus.QUEUED
+        # Its tool was the last thing it had to do: it may have ended before it was let go.
+        left = world.database.runs[acting.run_id].status
+        assert left in {RunStatus.QUEUED, RunStatus.COMPLETED}
         world.worker()
         await world.until(acting.run_id, RunStatus.COMPLETED)
 
