@@ -1,7 +1,6 @@
 """A child's end and its parent's park, cancel or end: in any order none is lost or stuck."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -16,6 +15,16 @@ DONE = Ending.completed("final")
 FACT = child_fact("call_1")
 
 pytestmark = pytest.mark.req("TOOL-05", "TOOL-06", "DUR-12")
+
+
+@pytest.fixture
+async def no_referee(rival: Rival) -> None:
+    """Let a deadlock end in an error, instead of being settled by the server unseen.
+
+    For sessions that are opened from now on.
+    """
+    name = await rival.connection.fetchval("SELECT current_database()")
+    await rival.connection.execute(f"ALTER DATABASE {name} SET deadlock_timeout = '1min'")
 
 
 async def _family(world: StoreWorld) -> tuple[ClaimedRun, ClaimedRun]:
@@ -49,6 +58,7 @@ async def test_a_childs_end_and_its_parents_park_in_either_order(
     assert await world.store.stranded() == []
 
 
+@pytest.mark.usefixtures("no_referee")
 @pytest.mark.req("RUN-03")
 @pytest.mark.parametrize("how", ["cancel", "replace", "fail"])
 async def test_a_parents_end_and_its_childs_end_do_not_deadlock(
@@ -71,15 +81,13 @@ async def test_a_parents_end_and_its_childs_end_do_not_deadlock(
             assert (await world.run(one.run.id)).status in FINAL
             assert (await world.thread(one.thread.id)).live_run != one.run.id
 
-    began = time.monotonic()
     for batch in range(ROUNDS // AT_ONCE):
         await asyncio.gather(*(one_round(batch + number) for number in range(AT_ONCE)))
 
-    # A deadlock would be resolved by the server, after its timeout of a second each.
-    assert time.monotonic() - began < ROUNDS * 0.2
     assert await world.store.stranded() == []
 
 
+@pytest.mark.usefixtures("no_referee")
 @pytest.mark.req("RUN-03")
 async def test_three_generations_end_from_both_sides(world: StoreWorld) -> None:
     async def one_round(number: int) -> None:
