@@ -47,7 +47,7 @@ def test_tokens_stream_and_tools_appear_with_their_results(
 
 
 @pytest.mark.req("SUB-03", "SUB-04")
-def test_a_reload_in_the_middle_and_a_second_tab_agree(dev: DevProcess, open_tab: Open) -> None:
+def test_b48_a_reload_in_the_middle_and_a_second_tab_agree(dev: DevProcess, open_tab: Open) -> None:
     first = open_tab()
     first.send("Tell me a story")
     expect(first.by("streaming").first).to_be_attached()
@@ -102,7 +102,7 @@ def test_a_denied_refund_is_told_to_the_model(dev: DevProcess, open_tab: Open) -
 
 
 @pytest.mark.req("SDK-03", "RUN-03")
-def test_stop_keeps_what_was_seen_and_frees_the_thread(dev: DevProcess, open_tab: Open) -> None:
+def test_b43_stop_keeps_what_was_seen_and_frees_the_thread(dev: DevProcess, open_tab: Open) -> None:
     tab = open_tab()
     tab.send("Tell me a story")
     expect(tab.by("streaming").first).to_be_attached()

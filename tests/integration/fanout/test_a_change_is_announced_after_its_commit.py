@@ -69,7 +69,7 @@ async def test_only_the_newest_version_of_a_thread_is_said(
     assert ear.payloads == ['{"t":{"a":3,"b":7}}']
 
 
-async def test_ten_thousand_announcements_are_few_notifications_below_the_limit(
+async def test_b58_ten_thousand_announcements_are_few_notifications_below_the_limit(
     empty_database_url: str, ear: Ear
 ) -> None:
     announce = Announcer(empty_database_url)
@@ -85,7 +85,7 @@ async def test_ten_thousand_announcements_are_few_notifications_below_the_limit(
     assert max(len(payload.encode()) for payload in ear.payloads) <= MAX_BYTES
 
 
-async def test_a_busy_process_notifies_far_less_often_than_it_commits(
+async def test_b59_a_busy_process_notifies_far_less_often_than_it_commits(
     empty_database_url: str, ear: Ear
 ) -> None:
     announce = Announcer(empty_database_url)

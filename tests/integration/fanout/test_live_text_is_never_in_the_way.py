@@ -117,7 +117,7 @@ async def test_a_restart_in_the_middle_costs_nothing_of_the_text(
     await wait_until(is_whole, description="all of it is shown", interval_s=0.05)
 
 
-async def test_a_silent_redis_holds_up_neither_add_nor_close(
+async def test_b47_a_silent_redis_holds_up_neither_add_nor_close(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:
     stream = stage.sink.open(stage.fence, 0, ATTEMPT, 1)
@@ -139,7 +139,7 @@ async def test_a_silent_redis_holds_up_neither_add_nor_close(
     assert closed < tokens.FLUSH_S * 1.3
 
 
-async def test_a_redis_that_is_not_there_raises_nothing_and_is_asked_ever_less_often() -> None:
+async def test_b47_a_redis_that_is_not_there_raises_nothing_and_is_asked_ever_less_often() -> None:
     async with connect("redis://127.0.0.1:1") as nobody:
         sink = RedisTokenSink(nobody, Keys("nobody"), lambda: True)
         fence = Fence(str(uuid.uuid4()), str(uuid.uuid4()), 1)

@@ -75,7 +75,9 @@ async def test_hints_are_heard_and_the_timeline_is_the_one_that_readers_read(
     assert not gateway.listener.is_listening
 
 
-async def test_a_killed_backend_is_noticed_at_once_and_replaced(empty_database_url: str) -> None:
+async def test_b56_a_killed_backend_is_noticed_at_once_and_replaced(
+    empty_database_url: str,
+) -> None:
     gateway, announce = Gateway(empty_database_url), Announcer(empty_database_url)
     async with running(gateway.listener.run(), announce.run()):
         await gateway.is_listening()
@@ -94,7 +96,7 @@ async def test_a_killed_backend_is_noticed_at_once_and_replaced(empty_database_u
 
 
 @pytest.mark.usefixtures("quick_ticks")
-async def test_a_connection_that_lives_but_is_deaf_is_replaced(proxy: PostgresProxy) -> None:
+async def test_b56_a_connection_that_lives_but_is_deaf_is_replaced(proxy: PostgresProxy) -> None:
     gateway = Gateway(proxy.url)
     async with running(gateway.listener.run()):
         await gateway.is_listening()
@@ -107,7 +109,7 @@ async def test_a_connection_that_lives_but_is_deaf_is_replaced(proxy: PostgresPr
         await gateway.is_listening()
 
 
-async def test_a_cut_cable_is_noticed_within_ten_seconds(proxy: PostgresProxy) -> None:
+async def test_b56_a_cut_cable_is_noticed_within_ten_seconds(proxy: PostgresProxy) -> None:
     gateway = Gateway(proxy.url)
     async with running(gateway.listener.run()):
         await gateway.is_listening()
@@ -120,7 +122,7 @@ async def test_a_cut_cable_is_noticed_within_ten_seconds(proxy: PostgresProxy) -
         await wait_until(lambda: "resumed" in gateway.told, description="the owner is told")
 
 
-async def test_a_restart_of_postgres_is_survived(
+async def test_b56_a_restart_of_postgres_is_survived(
     postgres: EmbeddedPostgres, empty_database_url: str
 ) -> None:
     gateway = Gateway(empty_database_url)
@@ -134,7 +136,7 @@ async def test_a_restart_of_postgres_is_survived(
 
 
 @pytest.mark.usefixtures("quick_ticks")
-async def test_a_proxy_that_pools_transactions_is_refused_with_the_reason(
+async def test_b57_a_proxy_that_pools_transactions_is_refused_with_the_reason(
     proxy: PostgresProxy,
 ) -> None:
     proxy.is_deaf = True

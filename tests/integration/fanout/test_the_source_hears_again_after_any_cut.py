@@ -34,7 +34,7 @@ async def is_heard(screen: Screen, text: str) -> None:
     await wait_until(lambda: screen.texts == {0: text}, description=f"{text!r} is heard")
 
 
-async def test_a_killed_link_is_made_again_and_lost_deltas_are_read_from_the_stored_text(
+async def test_b60_a_killed_link_is_made_again_and_lost_deltas_are_read_from_the_stored_text(
     stage: Stage,
 ) -> None:
     screen = await stage.watch()
@@ -78,7 +78,7 @@ async def test_every_watched_thread_is_heard_again(stage: Stage) -> None:
         await is_heard(stage.screens[fence.thread_id], "hello")
 
 
-async def test_a_link_that_went_silent_is_noticed_within_five_seconds(
+async def test_b60_a_link_that_went_silent_is_noticed_within_five_seconds(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:
     os.kill(redis_server.pid, signal.SIGSTOP)
@@ -92,7 +92,7 @@ async def test_a_link_that_went_silent_is_noticed_within_five_seconds(
     await wait_until(lambda: stage.gaps == 1, description="it is heard again", timeout_s=5)
 
 
-async def test_a_restarted_server_is_heard_within_five_seconds(
+async def test_b60_a_restarted_server_is_heard_within_five_seconds(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:
     redis_server.stop()

@@ -175,7 +175,7 @@ async def test_a_reader_who_does_not_read_is_refused_tokens_first_and_then_facts
         assert ear.wire.write(encode_text(b"x"))
 
 
-async def test_a_close_reaches_even_a_reader_who_never_reads_by_cutting_it_off() -> None:
+async def test_b64_a_close_reaches_even_a_reader_who_never_reads_by_cutting_it_off() -> None:
     async with talking() as (ear, client):
         client.transport.pause_reading()
         await fill(ear.wire)
@@ -207,7 +207,7 @@ async def test_a_peer_that_says_goodbye_is_let_go() -> None:
         assert not ear.wire.write(encode_text(b"late"))
 
 
-async def test_a_peer_that_vanishes_is_let_go() -> None:
+async def test_b62_a_peer_that_vanishes_is_let_go() -> None:
     async with talking() as (ear, client):
         client.transport.abort()
         await wait_until(lambda: ear.closings, description="the socket is freed")
@@ -253,7 +253,7 @@ async def test_who_pings_without_reading_fills_no_buffer() -> None:
         client.transport.resume_reading()
 
 
-async def test_no_task_is_kept_for_a_socket() -> None:
+async def test_b63_no_task_is_kept_for_a_socket() -> None:
     async with served() as (app, url):
         before = len(asyncio.all_tasks())
         clients = [await connect(url, ping_interval=None) for _ in range(10)]

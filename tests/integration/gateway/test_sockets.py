@@ -315,7 +315,7 @@ async def test_a_new_token_on_a_live_socket_checks_its_subscriptions_again(
         assert client.welcome["identity"]["userId"] == "ann"
 
 
-async def test_a_token_revoked_on_a_live_socket_ends_it_within_the_stated_time(
+async def test_b65_a_token_revoked_on_a_live_socket_ends_it_within_the_stated_time(
     served: GatewayServer,
 ) -> None:
     async with ws_client(served.url, "ann") as client:

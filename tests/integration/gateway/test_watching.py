@@ -96,7 +96,7 @@ async def test_a_socket_that_is_cut_resumes_without_loss_or_repeat(served: Gatew
 
 
 @pytest.mark.req("SUB-03")
-async def test_all_subscriptions_are_renewed_after_a_reconnect(served: GatewayServer) -> None:
+async def test_b66_all_subscriptions_are_renewed_after_a_reconnect(served: GatewayServer) -> None:
     for key in ("a", "b", "c"):
         served.threads.start(key, key)
     async with ws_client(served.url) as client:
@@ -184,7 +184,7 @@ async def test_a_strangers_socket_gets_no_token(served: GatewayServer) -> None:
 
 
 @pytest.mark.req("SUB-07")
-async def test_subscribing_twice_within_a_moment_doubles_no_text(served: GatewayServer) -> None:
+async def test_b49_subscribing_twice_within_a_moment_doubles_no_text(served: GatewayServer) -> None:
     run = served.threads.start("t", "speak")
     thread_id = served.threads.thread("t").id
     async with ws_client(served.url) as client:
@@ -205,7 +205,7 @@ async def test_subscribing_twice_within_a_moment_doubles_no_text(served: Gateway
 
 
 @pytest.mark.parametrize("moment", range(4))
-async def test_a_reconnect_in_the_middle_of_a_text_ends_with_the_exact_text(
+async def test_b49_a_reconnect_in_the_middle_of_a_text_ends_with_the_exact_text(
     served: GatewayServer, moment: int
 ) -> None:
     run = served.threads.start("t", "speak")
@@ -251,7 +251,7 @@ async def test_when_hints_are_heard_again_nothing_waits_for_the_tick() -> None:
         await until_rows(view, 2)
 
 
-async def test_the_lag_from_commit_to_socket_is_measured(served: GatewayServer) -> None:
+async def test_b54_the_lag_from_commit_to_socket_is_measured(served: GatewayServer) -> None:
     served.threads.start("t", "one")
     async with ws_client(served.url) as client:
         view = await client.watch("t")
@@ -269,7 +269,7 @@ async def test_the_lag_from_commit_to_socket_is_measured(served: GatewayServer) 
 
 
 @pytest.mark.req("SUB-04")
-async def test_half_the_sockets_vanish_in_a_burst_and_the_others_see_no_gap(
+async def test_b62_half_the_sockets_vanish_in_a_burst_and_the_others_see_no_gap(
     served: GatewayServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     served.threads.start("t", "one")
@@ -292,7 +292,7 @@ async def test_half_the_sockets_vanish_in_a_burst_and_the_others_see_no_gap(
         await client.close()
 
 
-async def test_a_thousand_connections_that_come_and_go_leave_nothing(
+async def test_b62_a_thousand_connections_that_come_and_go_leave_nothing(
     served: GatewayServer,
 ) -> None:
     served.threads.start("t", "one")
@@ -317,7 +317,7 @@ async def test_a_thousand_connections_that_come_and_go_leave_nothing(
 
 @pytest.mark.req("IMP-04")
 @pytest.mark.parametrize("reads_on", [True, False], ids=["reads-on", "never-reads-again"])
-async def test_a_slow_reader_is_cut_at_a_bounded_buffer_while_others_go_on(
+async def test_b64_a_slow_reader_is_cut_at_a_bounded_buffer_while_others_go_on(
     *, reads_on: bool
 ) -> None:
     options = GatewayOptions(slow_s=5, sweep_s=3600)
@@ -388,7 +388,7 @@ async def test_a_hundred_subscriptions_at_once_with_large_answers_all_arrive(
 # ---------------------------------------------------------------- leaving
 
 
-async def test_a_server_that_leaves_says_goodbye_lets_calls_end_and_closes(
+async def test_b64_a_server_that_leaves_says_goodbye_lets_calls_end_and_closes(
     served: GatewayServer,
 ) -> None:
     release = asyncio.Event()

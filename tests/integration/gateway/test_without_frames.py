@@ -45,7 +45,7 @@ async def test_a_thread_is_watched_with_tokens_and_calls(served: GatewayServer) 
         assert view.texts == ["one", "two"]
 
 
-async def test_a_slow_reader_is_cut_and_catches_up_after() -> None:
+async def test_b64_a_slow_reader_is_cut_and_catches_up_after() -> None:
     options = GatewayOptions(slow_s=5, sweep_s=3600)
     async with gateway_server(options, PLAIN) as served, ws_client(served.url) as quick:
         served.threads.start("t", "one")
@@ -72,7 +72,7 @@ async def test_an_oversized_frame_is_closed_with_1009() -> None:
         assert await client.until_closed() == 1009
 
 
-async def test_peers_that_vanish_leave_nothing(served: GatewayServer) -> None:
+async def test_b62_peers_that_vanish_leave_nothing(served: GatewayServer) -> None:
     before = len(asyncio.all_tasks())
     for _ in range(20):
         async with ws_client(served.url) as client:

@@ -169,7 +169,7 @@ async def test_a_cursor_that_means_nothing_here_is_answered_by_a_snapshot(
 
 
 @pytest.mark.parametrize("with_others", [False, True], ids=["alone", "beside-others"])
-async def test_more_than_500_changes_are_answered_by_a_snapshot(
+async def test_b67_more_than_500_changes_are_answered_by_a_snapshot(
     world: FeedWorld, *, with_others: bool
 ) -> None:
     world.threads.start("t", "one")
@@ -186,7 +186,7 @@ async def test_more_than_500_changes_are_answered_by_a_snapshot(
     assert other is None or len(other.wire.sent) == 1, "the others are level and hear nothing"
 
 
-async def test_members_that_fell_far_behind_get_a_snapshot(world: FeedWorld) -> None:
+async def test_b67_members_that_fell_far_behind_get_a_snapshot(world: FeedWorld) -> None:
     world.threads.start("t", "one")
     watcher = world.watch("t")
     thread = world.watch_thread("t")
