@@ -119,7 +119,7 @@ class DrivePool:
         """Stop a drive whose run was ended or taken; a newer drive of the run goes on."""
         held = self._drives.get(fence.run_id)
         if held and held.run.fence.epoch <= fence.epoch and not held.run.is_leaving:
-            held.task.cancel()
+            _cut_off(held)
 
     def on_beat(self, sent_at: float, ours: Sequence[Fence]) -> None:
         """Compare what the table gives this worker with what it drives.
@@ -135,7 +135,7 @@ class DrivePool:
             taken = found is None or found.epoch != held.run.fence.epoch
             if taken and held.claimed_at < sent_at and not held.run.is_leaving:
                 log.warning("run %s was taken from this worker", run_id)
-                held.task.cancel()
+                _cut_off(held)
         claim_in_flight = self._claiming or self._claim_answered_at >= sent_at
         unknown = set() if claim_in_flight else listed.keys() - self._drives.keys()
         for run_id in unknown & self._suspects:
@@ -167,7 +167,7 @@ class DrivePool:
     def _start(self, claimed: ClaimedRun) -> None:
         older = self._drives.get(claimed.run.id)
         if older is not None:  # it was taken from us and came back before its drive noticed
-            older.task.cancel()
+            _cut_off(older)
         run = prepare(claimed, self._ports)
         task = self._tasks.create_task(
             drive(run, self._ports), name=f"run {claimed.run.id} ({claimed.run.agent})"
@@ -201,3 +201,14 @@ class DrivePool:
             await self._ports.store.release(fence)
         except StoreUnavailable as error:
             log.warning("run %s is left to the sweeper: %s", fence.run_id, error)
+
+
+def _cut_off(held: _Drive) -> None:
+    """Stop a drive whose run is not ours any more.
+
+    A cancellation takes a turn of the loop to reach the bodies of parallel calls.  Those that
+    wait for a fresh lease are woken by the very beat that says that the run was taken: they must
+    not start in that turn.
+    """
+    held.run.bodies.drain()
+    held.task.cancel()
