@@ -42,6 +42,13 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the gateway listens on.")
 
+    listen_fd: int | None = Field(
+        None,
+        ge=3,
+        description="Descriptor of a socket that listens already, as a supervisor hands it down; "
+        "then HOST and PORT are not used.",
+    )
+
     allowed_origins: str = Field(
         "",
         description="Pages that may open a socket, as `https://chat.example.com`, separated by "

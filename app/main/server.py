@@ -14,9 +14,7 @@ from typing import Any
 import uvicorn
 
 from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
-from app.main.refusal import Refusal
 
-BACKLOG = 2048
 LEAVE_S = 8
 """Seconds that requests and sockets get after the signal; the process is gone within ten."""
 
@@ -63,16 +61,3 @@ class LeavingServer(uvicorn.Server):
         """Say that we leave; then do as uvicorn does."""
         self._on_leave()
         await super().shutdown(sockets)
-
-
-def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        Refusal: the port is taken, or the address is not ours.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise Refusal(f"cannot listen at {host}, port {port}: {error.strerror or error}") from error

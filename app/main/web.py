@@ -20,10 +20,11 @@ from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentityMisconfigured
 from app.http.services import DevServices, HttpServices
 from app.main.background import background
+from app.main.listening import listening_socket
 from app.main.load_agents import Declarations, load
 from app.main.readiness import Readiness
 from app.main.refusal import Refusal
-from app.main.server import LeavingServer, listening_socket
+from app.main.server import LeavingServer
 from app.main.tokens import mint
 from app.main.wiring import Core, core, doctor_over, functions_over, identity_settings
 from app.settings import Settings
@@ -102,7 +103,8 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             gateway.begin_drain()
 
         server = LeavingServer(app, leave)
-        with listening_socket(settings.host, settings.port) as sock:
+        door = listening_socket(settings.host, settings.port, inherited=settings.listen_fd)
+        with door as sock:
             async with background(
                 listener=listener.run(), tokens=tokens.run(), queue=_watch_queue(stores)
             ):

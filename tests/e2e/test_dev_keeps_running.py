@@ -3,6 +3,7 @@
 import signal
 import subprocess
 
+import httpx2
 import psycopg
 import pytest
 import redis
@@ -60,6 +61,21 @@ def test_a_change_of_an_agent_starts_gateway_and_workers_anew() -> None:
         dev.wait_for_another("gateway", gateway[0])
         dev.wait_for_another("worker", worker[0])
         assert "reloaded" in dev.log()
+
+
+def test_who_comes_while_the_gateway_is_replaced_waits_for_the_next_one() -> None:
+    with dev_process() as dev:
+        dev.start()
+        url, gateway = dev.url, dev.pids("gateway")[0]
+
+        (dev.agents / "added.py").write_text("ADDED = True\n")
+        wait_until_sync(lambda: "reloaded" in dev.log(), description="dev reloads", timeout_s=30)
+        while_it_reloads = httpx2.get(f"{url}/healthz", timeout=30)
+        dev.wait_for_another("gateway", gateway)
+        dev.kill("gateway")
+        after_its_death = httpx2.get(f"{url}/healthz", timeout=30)
+
+        assert (while_it_reloads.status_code, after_its_death.status_code) == (200, 200)
 
 
 def test_a_change_that_cannot_be_loaded_leaves_the_running_ones_alone() -> None:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,6 +31,25 @@ def test_a_taken_port(dev: DevProcess) -> None:
         dev.port = taken.getsockname()[1]
 
         assert f"port {dev.port} is taken" in _refusal(dev)
+
+
+def test_a_port_that_there_is_not(dev: DevProcess) -> None:
+    dev.port = 99_999
+
+    assert dev.launch().wait(60) == 2
+    assert "'--port'" in dev.log()
+    assert "Traceback" not in dev.log()
+
+
+def test_a_port_of_a_dev_whose_gateway_is_away(dev: DevProcess) -> None:
+    dev.start()
+    other = replace(
+        dev, folder=dev.folder / "other", process=None, port=urlsplit(dev.url).port or 0
+    )
+    other.folder.mkdir()
+    dev.kill("gateway")
+
+    assert f"port {other.port} is taken" in _refusal(other)
 
 
 def test_a_folder_that_cannot_be_written(dev: DevProcess) -> None:

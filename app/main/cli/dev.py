@@ -15,7 +15,10 @@ DEFAULT_DATA_DIR = Path(".ropewalk")
 
 def dev(
     port: Annotated[
-        int, typer.Option(help="Port of the gateway; 0 picks a free one.", envvar="PORT")
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the gateway; 0 picks a free one.", envvar="PORT"
+        ),
     ] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     data_dir: DataDirOption = DEFAULT_DATA_DIR,

@@ -34,6 +34,7 @@ class Child:
     env: Mapping[str, str]
     guard: Guard
     patience_s: float
+    pass_fds: tuple[int, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0
     _young_deaths: int = 0
@@ -51,6 +52,7 @@ class Child:
             stdin=subprocess.DEVNULL,
             env=dict(self.env),
             start_new_session=True,
+            pass_fds=self.pass_fds,
         )
         self._started = time.monotonic()
         self.guard.watch(self.process.pid, rank=0, how=signal.SIGTERM, patience_s=self.patience_s)

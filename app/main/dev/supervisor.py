@@ -7,6 +7,7 @@ and then tends every part.  Signal handlers and the file watcher only put a word
 import functools
 import os
 import signal
+import socket
 import sys
 import threading
 import urllib.error
@@ -23,8 +24,8 @@ from app.main.dev.declarations import fault_in, watch_folder
 from app.main.dev.folder import DataFolder
 from app.main.dev.ready import Pids, Ready
 from app.main.dev.stores import Store, stores
-from app.main.embedded.ports import free_port, is_free
 from app.main.guard import Guard
+from app.main.listening import listening_socket
 from app.main.refusal import Refusal
 from app.settings import Settings
 from app.store.migrate import upgrade
@@ -33,6 +34,8 @@ Event: TypeAlias = Literal["stop", "child", "changed"]
 
 _TICK_S = 0.5
 _TICK_UNTIL_READY_S = 0.05
+_PATIENCE_S = 1.0
+"""With a gateway that is starting: it answers when it can, and signals wait as long as we do."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Supervisor:
         self._gateway: list[Child] = []
         self._workers: list[Child] = []
         self._stores: list[Store] = []
+        self._door: socket.socket | None = None
         self._url = ""
 
     def run(self) -> None:
@@ -72,13 +76,14 @@ class Supervisor:
         Raises:
             Refusal: it cannot start; nothing is left running.
         """
-        port = self._checked_port()
+        self._check_folders()
         lock = self._folder.lock()
         guard = Guard(keep_open=(lock,))
         no_more_changes = threading.Event()
         try:
-            self._listen()
-            self._start(guard, port)
+            self._heed_signals()
+            self._open_door()
+            self._start(guard)
             if self._options.reload:
                 changed = functools.partial(self._events.put, "changed")
                 watch_folder(self._options.agents, changed, no_more_changes)
@@ -89,21 +94,22 @@ class Supervisor:
             guard.close()
             os.close(lock)
 
-    def _checked_port(self) -> int:
-        """Return the port to serve on, once folders and port are found usable."""
-        agents, host = self._options.agents, self._options.host
+    def _check_folders(self) -> None:
+        agents = self._options.agents
         if not agents.is_dir():
             raise Refusal(
                 f"{agents} is no folder; name the one with your agents with --agents PATH"
             )
         self._folder.prepare()
-        port = self._options.port or free_port()
-        if not is_free(host, port):
-            raise Refusal(f"port {port} is taken: choose another with --port (0 picks a free one)")
-        self._url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
-        return port
 
-    def _listen(self) -> None:
+    def _open_door(self) -> None:
+        """Listen, for every gateway to come."""
+        host = self._options.host
+        self._door = listening_socket(host, self._options.port)
+        port = self._door.getsockname()[1]
+        self._url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
+
+    def _heed_signals(self) -> None:
         """Turn signals into events; a SIGHUP that nohup ignores stays ignored."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._asked_to_stop)
@@ -111,7 +117,7 @@ class Supervisor:
             signal.signal(signal.SIGHUP, self._asked_to_stop)
         signal.signal(signal.SIGCHLD, lambda *_: self._events.put("child"))
 
-    def _start(self, guard: Guard, port: int) -> None:
+    def _start(self, guard: Guard) -> None:
         self._remove_ready_files()
         self._stores = stores(
             self._folder.path,
@@ -123,9 +129,12 @@ class Supervisor:
             store.tend()
         database, redis = self._stores
         upgrade(database.fast_url)
-        env = self._environment(port, database, redis)
+        env = self._environment(database, redis)
         patience_s = self._settings.drain_s + 5
-        self._gateway = [Child("gateway", env, guard, patience_s)]
+        door = self._door.fileno() if self._door else -1
+        self._gateway = [
+            Child("gateway", {**env, "LISTEN_FD": str(door)}, guard, patience_s, (door,))
+        ]
         self._workers = [
             Child("worker", env, guard, patience_s) for _ in range(self._options.workers)
         ]
@@ -136,7 +145,7 @@ class Supervisor:
     def _children(self) -> list[Child]:
         return [*self._gateway, *self._workers]
 
-    def _environment(self, port: int, database: Store, redis: Store) -> dict[str, str]:
+    def _environment(self, database: Store, redis: Store) -> dict[str, str]:
         given = self._settings.jwt_secret
         return {
             "LOG_LEVEL": "WARNING",
@@ -145,7 +154,6 @@ class Supervisor:
             "DATABASE_URL": database.fast_url,
             "REDIS_URL": redis.fast_url,
             "HOST": self._options.host,
-            "PORT": str(port),
             "AGENTS": str(self._options.agents.resolve()),
             "JWT_SECRET": given.get_secret_value() if given else self._folder.secret(),
             "PYTHONUNBUFFERED": "1",
@@ -215,7 +223,7 @@ class Supervisor:
 
     def _serves(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self._url}/readyz", timeout=2) as answer:  # noqa: S310
+            with urllib.request.urlopen(f"{self._url}/readyz", timeout=_PATIENCE_S) as answer:  # noqa: S310
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False
@@ -232,6 +240,8 @@ class Supervisor:
         stop_all(self._children, self._in_a_hurry)
         for store in reversed(self._stores):
             store.stop()
+        if self._door is not None:
+            self._door.close()
 
     def _remove_ready_files(self) -> None:
         for file in self._ready_files:

@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from app.domain.run import Ending
-from app.main.server import LeavingServer, listening_socket
+from app.main.listening import listening_socket
+from app.main.server import LeavingServer
 from app.store.database import Database
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.transactions import PostgresTransactions

@@ -3,7 +3,8 @@
 import httpx2
 import pytest
 
-from app.main.embedded.ports import free_port, is_free
+from app.main.embedded.ports import free_port
+from app.main.listening import listening_socket
 from app.main.metrics_port import metrics_port
 from app.main.refusal import Refusal
 from app.telemetry.metrics import Metrics
@@ -18,7 +19,7 @@ def test_metrics_are_served_for_as_long_as_the_block_lasts() -> None:
         answer = httpx2.get(f"http://127.0.0.1:{port}/metrics")
 
     assert 'ropewalk_run_transitions_total{status="running"} 1.0' in answer.text
-    assert is_free("127.0.0.1", port)
+    listening_socket("127.0.0.1", port).close()  # it is free again
 
 
 def test_a_taken_port_is_refused_in_one_sentence() -> None:
