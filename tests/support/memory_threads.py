@@ -112,6 +112,11 @@ class MemoryThreads:
         thread = self.thread(key)
         self._put(replace(thread, version=thread.version + 1, **changes))  # type: ignore[arg-type]  # field names
 
+    def set_state(self, key: str, state: str) -> None:
+        """Set the synced state, JSON, as a tool does: with a new version of the thread."""
+        self.database.states[self.thread(key).id] = state
+        self.touch(key)
+
     def forget(self, key: str) -> None:
         """Delete the thread."""
         thread = self.database.threads.pop(self.thread(key).id)

@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from app.protocol.calls import AGENT_MESSAGES, AGENT_THREAD
+from app.protocol.calls import AGENT_MESSAGES, AGENT_STATE, AGENT_THREAD
 from app.protocol.client import SUBPROTOCOL
 from tests.support.client_view import ClientView, Frame
 from tests.support.wait_until import wait_until
@@ -112,6 +112,10 @@ class WsClient:
     async def watch_thread(self, key: str) -> ClientView:
         """Subscribe to the thread itself."""
         return await self.watch(key, query=AGENT_THREAD)
+
+    async def watch_state(self, key: str) -> ClientView:
+        """Subscribe to the synced state of a thread."""
+        return await self.watch(key, query=AGENT_STATE)
 
     async def unwatch(self, id_: str) -> None:
         """Unsubscribe."""

@@ -101,9 +101,10 @@ async def test_b66_all_subscriptions_are_renewed_after_a_reconnect(served: Gatew
         served.threads.start(key, key)
     async with ws_client(served.url) as client:
         views = {key: await client.watch(key) for key in ("a", "b", "c")}
-        state = await client.watch_thread("a")
+        thread, state = await client.watch_thread("a"), await client.watch_state("a")
         await client.cut()
         served.threads.say("a", "while away")
+        served.threads.set_state("a", '{"count":1}')
         await client.connect()
 
         for key in ("b", "c"):
@@ -111,7 +112,10 @@ async def test_b66_all_subscriptions_are_renewed_after_a_reconnect(served: Gatew
         served.threads.touch("a", title="renamed")
         for view in views.values():
             await until_rows(view, 2)
-        await wait_until(lambda: state.value["title"] == "renamed", description="the title")
+        await wait_until(lambda: thread.value["title"] == "renamed", description="the title")
+        assert state.value == {"count": 1}
+        served.threads.set_state("a", '{"count":2}')
+        await wait_until(lambda: state.value == {"count": 2}, description="the state")
 
 
 @pytest.mark.req("SUB-05")

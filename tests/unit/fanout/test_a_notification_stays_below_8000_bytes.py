@@ -23,7 +23,7 @@ def test_what_was_said_is_what_is_heard(versions: dict[str, int]) -> None:
     assert all(len(payload.encode()) <= MAX_BYTES for payload in said)
 
 
-def test_ten_thousand_threads_are_few_notifications() -> None:
+def test_b58_ten_thousand_threads_are_few_notifications() -> None:
     versions = {str(uuid.uuid4()): 1_000_000 + n for n in range(10_000)}
 
     said = payloads(THREADS, versions)

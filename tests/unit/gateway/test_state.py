@@ -17,12 +17,6 @@ async def world() -> AsyncIterator[FeedWorld]:
         yield made
 
 
-def set_state(world: FeedWorld, key: str, state: str) -> None:
-    """Write a state as a tool does: with a new version of its thread."""
-    world.threads.database.states[world.threads.thread(key).id] = state
-    world.threads.touch(key)
-
-
 def watch_state(world: FeedWorld, key: str, identity: Identity = ANONYMOUS) -> Watcher:
     return world.watch(StateQuery(key), id_="state", identity=identity)
 
@@ -36,7 +30,7 @@ async def test_each_new_state_is_pushed(world: FeedWorld) -> None:
 
     seen = []
     for state in ('{"count":1}', '{"count":2}', "[]"):
-        set_state(world, "t", state)
+        world.threads.set_state("t", state)
         await world.settle()
         seen.append(watcher.view.value)
 
@@ -47,7 +41,7 @@ async def test_each_new_state_is_pushed(world: FeedWorld) -> None:
 @pytest.mark.req("STA-08")
 async def test_writes_that_leave_the_state_as_it_is_push_nothing(world: FeedWorld) -> None:
     world.threads.start("t")
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
     watchers = [watch_state(world, "t") for _ in range(3)]
     await world.settle()
 
@@ -55,7 +49,7 @@ async def test_writes_that_leave_the_state_as_it_is_push_nothing(world: FeedWorl
     await world.settle()
     world.threads.touch("t", title="Another title")
     await world.settle()
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
     await world.settle()
     world.threads.finish("t")
     await world.settle()
@@ -66,12 +60,12 @@ async def test_writes_that_leave_the_state_as_it_is_push_nothing(world: FeedWorl
 @pytest.mark.req("STA-08")
 async def test_a_state_that_came_back_to_what_it_was_is_pushed_again(world: FeedWorld) -> None:
     world.threads.start("t")
-    set_state(world, "t", "1")
+    world.threads.set_state("t", "1")
     watcher = watch_state(world, "t")
     await world.settle()
 
     for state in ("2", "1"):
-        set_state(world, "t", state)
+        world.threads.set_state("t", state)
         await world.settle()
 
     assert [frame["value"] for frame in watcher.wire.sent] == [1, 2, 1]
@@ -91,7 +85,7 @@ async def test_the_state_answers_to_whom_the_messages_do(
     world: FeedWorld, identity: Identity, sees: object
 ) -> None:
     world.threads.start("t", owner="ann")
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
 
     watcher = watch_state(world, "t", identity)
     await world.settle()
@@ -102,12 +96,12 @@ async def test_the_state_answers_to_whom_the_messages_do(
 @pytest.mark.req("STA-04")
 async def test_a_strangers_answer_is_that_of_a_missing_thread(world: FeedWorld) -> None:
     world.threads.start("t", owner="ann")
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
 
     stranger, lost = watch_state(world, "t", BEN), watch_state(world, "missing", BEN)
     await world.settle()
     reads = dict(world.reader.reads)
-    set_state(world, "t", '{"count":2}')
+    world.threads.set_state("t", '{"count":2}')
     await world.settle()
 
     assert stranger.wire.sent == lost.wire.sent
@@ -118,7 +112,7 @@ async def test_a_strangers_answer_is_that_of_a_missing_thread(world: FeedWorld) 
 @pytest.mark.req("STA-04")
 async def test_who_signs_in_as_the_owner_gets_the_state(world: FeedWorld) -> None:
     world.threads.start("t", owner="ann")
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
     watcher = watch_state(world, "t")
     await world.settle()
 
@@ -138,7 +132,7 @@ async def test_who_becomes_the_owner_during_a_read_is_not_told_that_there_is_non
     world: FeedWorld, pauses: tuple[int, int]
 ) -> None:
     world.threads.start("t", owner="ann")
-    set_state(world, "t", '{"count":1}')
+    world.threads.set_state("t", '{"count":1}')
     world.reader.pauses = pauses
     watcher = watch_state(world, "t")
     for _ in range(3):
@@ -161,7 +155,7 @@ async def test_a_thread_without_watchers_of_its_state_costs_no_read_of_it(
     watcher = world.watch("t")
     await world.settle()
 
-    set_state(world, "t", "1")
+    world.threads.set_state("t", "1")
     world.threads.say("t", "an answer")
     await world.settle()
 
@@ -175,7 +169,7 @@ async def test_a_state_is_watched_before_its_thread_exists(world: FeedWorld) -> 
     before = watcher.view.value
 
     world.threads.start("t")
-    set_state(world, "t", '{"seed":true}')
+    world.threads.set_state("t", '{"seed":true}')
     await world.settle()
 
     assert before is None
