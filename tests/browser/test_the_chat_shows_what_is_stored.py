@@ -122,6 +122,65 @@ def test_b43_stop_keeps_what_was_seen_and_frees_the_thread(dev: DevProcess, open
     tab.expect_stored(stored(dev, tab.key))
 
 
+@pytest.mark.req("SUB-03")
+def test_b43_closing_the_tab_stops_nothing(dev: DevProcess, open_tab: Open) -> None:
+    tab = open_tab()
+    tab.send("Tell me a story")
+    expect(tab.by("streaming").first).to_be_attached()
+    address, key = tab.address, tab.key
+    tab.page.close()
+    wait_until_sync(
+        lambda: stored(dev, key)["status"] == "completed",
+        description="the run ends by itself",
+        timeout_s=30,
+    )
+
+    later = open_tab(address)
+    later.expect_status("completed")
+    later.expect_stored(stored(dev, key))
+    assert stored(dev, key)["messages"][-1]["status"] == "complete"
+
+
+@pytest.mark.req("SDK-03", "RUN-03")
+@pytest.mark.parametrize("pause_ms", [0, 60, 180, 300])
+def test_b44_stopped_around_the_first_token_and_reloaded_it_is_free_at_once(
+    dev: DevProcess, open_tab: Open, pause_ms: int
+) -> None:
+    tab = open_tab()
+    tab.send("Tell me a story")
+    tab.page.wait_for_timeout(pause_ms)
+    tab.by("stop").click()
+    tab.expect_status("cancelled")
+    tab.page.reload()
+    tab.expect_status("cancelled")
+    tab.expect_nothing_streams()
+
+    tab.send("What is the weather in Oslo?")
+    tab.expect_status("completed")
+    tab.expect_answer("Oslo")
+    tab.expect_stored(stored(dev, tab.key))
+
+
+@pytest.mark.req("APR-01", "APR-05")
+def test_b40_a_card_is_the_same_after_a_reload_and_for_who_comes_later(
+    dev: DevProcess, open_tab: Open
+) -> None:
+    tab = open_tab()
+    tab.send("Refund order 1002, 60 dollars")
+    expect(tab.by("approval-card")).to_have_count(1)
+    card = tab.by("approval-card").inner_text()
+    tab.page.reload()
+    other = open_tab(tab.address)
+
+    for each in (tab, other):
+        expect(each.by("approval-card")).to_have_count(1)
+        assert each.by("approval-card").inner_text() == card
+    other.by("deny").click()
+    for each in (tab, other):
+        each.expect_status("completed")
+        expect(each.by("approval-card")).to_have_count(0)
+
+
 @pytest.mark.req("DUR-03", "SUB-03")
 def test_a_worker_killed_in_the_stream_leaves_the_screen_true(
     dev: DevProcess, open_tab: Open

@@ -247,4 +247,43 @@ describe("a run", () => {
     await waitUntil(() => chat.state.get().streamingText === "abcdefghijkl", "the text is whole");
     expect(gateway.got("subscribe")).toHaveLength(3);
   });
+
+  it.each([
+    ["from the beginning", 0],
+    ["from the middle", 6],
+    ["from a history that reaches back no more", 1000],
+  ])("B41 shows exactly the one card that is open, after a cut and %s", async (_name, missed) => {
+    const gateway = await startGateway();
+    const call = (index: number) =>
+      aMessage({
+        seq: index + 1,
+        turn: index,
+        parts: [{ type: "tool_call", toolCallId: `c-${index}`, name: "refund", input: {} }],
+      });
+    const card = {
+      id: "a-5",
+      toolCallId: "c-5",
+      name: "refund",
+      input: {},
+      requestedAt: "2026-11-29T17:33:00Z",
+    };
+    gateway.commit(KEY, [0, 1, 2, 3, 4].map(call), aThread());
+    const chat = connect(gateway, { speed: 20 }).chat(KEY);
+    const { frames } = record(chat);
+    await waitUntil(() => chat.state.get().messages.length === 5, "the decided ones are there");
+
+    gateway.cut();
+    if (missed === 1000) gateway.timeline = "7311-2";
+    const known = missed === 6 ? [] : [0, 1, 2, 3, 4].map(call);
+    gateway.commit(
+      KEY,
+      [...known, call(5)],
+      aThread({ status: "awaiting_input", pendingApprovals: [card] }),
+    );
+    await waitUntil(() => chat.state.get().pendingApprovals.length === 1, "the card is there");
+    await waitUntil(() => chat.state.get().messages.length === 6, "its call is there");
+
+    expect(chat.state.get().pendingApprovals).toEqual([card]);
+    expect(frames.every(({ pendingApprovals }) => pendingApprovals.length <= 1)).toBe(true);
+  });
 });
