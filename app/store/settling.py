@@ -121,10 +121,10 @@ class Settler:
             await _end_pending(executor, thread, run, ending, owed)
             return
         fence = Fence(thread.id, run.id, thread.epoch)
-        await self.settle(executor, thread, run, ending, owed, frees=frees)
         owed.ended.append(fence)
         if run.status is RunStatus.RUNNING and run.worker is not None:
             owed.driven.append((run.worker, fence))
+        await self.settle(executor, thread, run, ending, owed, frees=frees)
 
     async def settle(
         self,

@@ -19,6 +19,7 @@ from app.domain.message import (
 )
 from app.domain.ports import (
     ClaimedRun,
+    Ids,
     RunStore,
     Serves,
     ShownText,
@@ -57,6 +58,12 @@ class Surroundings:
     announced: list[tuple[str, int]] = field(default_factory=list)
     rung: list[str] = field(default_factory=list)
     aborted: list[tuple[str, Fence]] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """Forget whom was told what."""
+        self.announced.clear()
+        self.rung.clear()
+        self.aborted.clear()
 
     def announce(self, thread_id: str, version: int) -> None:
         """See ``Announce``."""
@@ -142,7 +149,7 @@ class StoreWorld:
 
 
 @asynccontextmanager
-async def memory_world() -> AsyncIterator[StoreWorld]:
+async def memory_world(ids: Ids = IDS) -> AsyncIterator[StoreWorld]:
     """Yield a world in dictionaries."""
     around, database = Surroundings(), MemoryDatabase()
 
@@ -155,13 +162,13 @@ async def memory_world() -> AsyncIterator[StoreWorld]:
         announce=around.announce,
         doorbell=around,
         aborts=around,
-        ids=IDS,
+        ids=ids,
     )
     yield StoreWorld(store, MemoryThreadReader(database), around, register)
 
 
 @asynccontextmanager
-async def postgres_world(url: str, size: int = 10) -> AsyncIterator[StoreWorld]:
+async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncIterator[StoreWorld]:
     """Yield a world on a migrated database."""
     around = Surroundings()
     async with Database(url, size=size) as database:
@@ -176,7 +183,7 @@ async def postgres_world(url: str, size: int = 10) -> AsyncIterator[StoreWorld]:
             announce=around.announce,
             doorbell=around,
             aborts=around,
-            ids=IDS,
+            ids=ids,
         )
         yield StoreWorld(store, PostgresThreadReader(database), around, register)
 
