@@ -1,11 +1,13 @@
 """The tables come from migrations alone, and those say what the models say."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
 
 import psycopg
 import pytest
+from alembic.command import downgrade
 from alembic.config import Config
 from pytest_alembic import tests as laws
 from pytest_alembic.config import Config as RunnerConfig
@@ -84,6 +86,31 @@ def test_an_application_with_tables_of_its_own_migrates_cleanly(empty_database_u
         assert connection.execute("SELECT * FROM threads").fetchall() == [(1, "mine")]
         assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("theirs",)]
     assert is_current(empty_database_url)
+
+
+def test_parked_runs_wait_for_the_same_after_the_waits_became_facts(
+    empty_database_url: str,
+) -> None:
+    upgrade(empty_database_url, "0001")
+    old = '{"approvals":["call_1","call_2"]}'
+    with psycopg.connect(empty_database_url) as connection:
+        for run, waits in (("a", old), ("b", '{"approvals":[]}'), ("c", None)):
+            connection.execute(
+                "INSERT INTO agent_runs (id, thread, agent, status, policy, waits)"
+                " VALUES (%s, %s, 'a', 'awaiting_input', '{}', %s)",
+                [run, run, waits],
+            )
+
+    upgrade(empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        waits_of = "SELECT waits FROM agent_runs ORDER BY id"
+        after = [waits for (waits,) in connection.execute(waits_of)]
+    downgrade(alembic_config(empty_database_url), "0001")
+    with psycopg.connect(empty_database_url) as connection:
+        back = [waits for (waits,) in connection.execute(waits_of)]
+
+    assert after == [[["approval:call_1"], ["approval:call_2"]], [], None]
+    assert back == [json.loads(old), {"approvals": []}, None]
 
 
 async def test_migrators_of_several_processes_do_not_race(empty_database_url: str) -> None:

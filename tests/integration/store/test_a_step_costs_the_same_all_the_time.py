@@ -1,14 +1,18 @@
 """A record is one statement, and its updates stay on the page, at turn 1,000 as at turn 10."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
 
 from app.domain.approval import Decision
+from app.domain.facts import NewTimer
 from app.domain.identity import ANONYMOUS
-from app.domain.ports import Serves
-from app.domain.run import Fence, Run
+from app.domain.ports import OnBusy, Serves
+from app.domain.record import Writes
+from app.domain.run import Ending, Fence, Run, Waits
+from app.domain.signal import SignalMode
 from app.domain.thread import Thread
 from app.store.database import Database
 from app.store.owed import Owed
@@ -22,6 +26,7 @@ from tests.support.store_world import (
     IDS,
     StoreWorld,
     a_result,
+    a_signal,
     a_start,
     a_step,
     a_turn,
@@ -148,3 +153,43 @@ async def _whole_life_of_runs(world: StoreWorld) -> None:
     ):
         await read
     await world.store.cancel(thread.id, None)
+    await _whole_life_of_a_family(world)
+
+
+async def _whole_life_of_a_family(world: StoreWorld) -> None:
+    store = world.store
+    claimed = await world.drive(initial_state="1", timeout=timedelta(days=1))
+    fence, thread, agent = claimed.fence, claimed.thread, claimed.run.agent
+    for on_busy in (OnBusy.QUEUE, OnBusy.STEER):
+        await world.start(thread_key=thread.key, agent=agent, on_busy=on_busy)
+    await store.signal(a_signal(thread.id, "later", mode=SignalMode.QUEUE))
+    open_turn = await store.open_turn(fence)
+    assert open_turn is not None
+    read = Writes(consumed=tuple(signal.id for signal in open_turn.signals))
+    await store.record(fence, replace(a_step(fence, "inject:0"), writes=read))
+    await store.update_state(fence, "a/state:0", 0, lambda _: "2")
+    await store.write_state(fence, "3")
+    await store.read_state(thread.id)
+    await world.reader.state(thread.id)
+    child = await world.spawn(claimed)
+    nap = NewTimer("timer:nap", timedelta(0))
+    waits = Waits.for_all(["child:call_1", "timer:nap", "event:paid#0"])
+    await store.park(fence, open_turn.wakes, waits, [nap])
+    await store.send_event(claimed.run.id, "paid", "1")
+    await store.schedule(f"at-{thread.id}", a_start(), datetime.now(UTC))
+    await store.fire_due(10)
+    await store.fail_overdue()
+    await world.snapshot(thread.id)
+    await store.finish(child.fence, Ending.completed("final"), None)
+    again = await world.claim(agent)
+    await world.spawn(again, "call_2")
+    await store.finish(again.fence, Ending.failed("X", "broke"), None)
+    reader = await world.claim(agent)
+    await store.finish(reader.fence, Ending.failed("X", "broke"), None)
+    last = await world.claim(agent)
+    await store.finish(last.fence, Ending.failed("X", "broke"), None)
+    await store.retry(thread.id, last.run.id)
+    await store.last_try_waits(Serves.of(agent))
+    await world.start(thread_key=thread.key, on_busy=OnBusy.REPLACE)
+    await store.stranded()
+    await store.cancel(thread.id, None)

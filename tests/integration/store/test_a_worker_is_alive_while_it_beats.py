@@ -46,7 +46,14 @@ def heard() -> Heard:
 
 @pytest.fixture
 async def beat(database_url: str, heard: Heard) -> AsyncIterator[Beat]:
-    made = Beat(database_url, "w", ["a", "b"], clock=SystemClock(), on_answer=heard)
+    made = Beat(
+        database_url,
+        "w",
+        ["a", "b"],
+        versions=["2", None],
+        clock=SystemClock(),
+        on_answer=heard,
+    )
     made.start()
     yield made
     await made.stop()
@@ -75,10 +82,11 @@ async def test_what_a_worker_serves_is_known(
     await heard.more()
     connection = await asyncpg.connect(database_url)
 
-    agents = await connection.fetchval("SELECT agents FROM agent_workers WHERE id = 'w'")
+    row = await connection.fetchrow("SELECT agents, versions FROM agent_workers WHERE id = 'w'")
 
     await connection.close()
-    assert agents == ["a", "b"]
+    assert row is not None
+    assert (row["agents"], row["versions"]) == (["a", "b"], ["2", None])
 
 
 async def test_a_blocked_loop_does_not_silence_the_beat(
