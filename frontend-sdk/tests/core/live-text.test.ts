@@ -153,8 +153,10 @@ describe("live text", () => {
       return (performance.now() - begun) / units;
     };
     cost(40_000);
+    // The best of several: others on this machine slow some of them down.
+    const best = (units: number) => Math.min(...Array.from({ length: 3 }, () => cost(units)));
 
-    const [short, long] = [cost(40_000), cost(400_000)];
+    const [short, long] = [best(40_000), best(400_000)];
 
     // Quadratic would be a factor of ten.
     expect(long / short).toBeLessThan(4);
