@@ -57,6 +57,8 @@ class MemoryDatabase:
     """What the pending runs were started with."""
     waits: dict[str, Waits] = field(default_factory=dict)
     queued_at: dict[str, datetime] = field(default_factory=dict)
+    crashed_at: dict[str, datetime] = field(default_factory=dict)
+    limits: dict[str, timedelta] = field(default_factory=dict)
     deadlines: dict[str, datetime] = field(default_factory=dict)
     steps: dict[str, dict[str, tuple[int | None, str]]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -68,7 +70,10 @@ class MemoryDatabase:
     """By thread and tool call."""
     signals: dict[str, Signal] = field(default_factory=dict)
     """Those that nobody has read yet, oldest first."""
-    read_signals: set[str] = field(default_factory=set)
+    read_signals: dict[str, str] = field(default_factory=dict)
+    """Which run read a signal."""
+    waking: set[str] = field(default_factory=set)
+    """Signals that woke an idle thread."""
     timers: dict[str, MemoryTimer] = field(default_factory=dict)
     """Those that have not fired, by ``RUN/FACT`` or the schedule's id."""
     fired: set[str] = field(default_factory=set)
@@ -154,12 +159,7 @@ class MemoryDatabase:
         self, thread: Thread, messages: list[Message], *, complete: bool
     ) -> ThreadSnapshot:
         """Return what a reader sees of a thread at this moment."""
-        begun = [
-            run
-            for run in self.runs.values()
-            if run.thread_id == thread.id and run.status is not RunStatus.PENDING
-        ]
-        newest = self.runs.get(thread.live_run or "") or (begun[-1] if begun else None)
+        newest = self.runs.get(thread.live_run or "") or self._ended_last(thread.id)
         return ThreadSnapshot(
             thread,
             messages,
@@ -170,6 +170,15 @@ class MemoryDatabase:
             stopped=newest.stopped if newest else None,
             complete=complete,
         )
+
+    def _ended_last(self, thread_id: str) -> Run | None:
+        """Return the run that ended last; one that never began had no part in the thread."""
+        ended = [
+            run
+            for run in self.runs.values()
+            if run.thread_id == thread_id and run.finished_at and run.id in self.queued_at
+        ]
+        return max(ended, key=lambda run: run.finished_at or self.now(), default=None)
 
     def waited(self, run_id: str) -> timedelta:
         """Return for how long a queued run has waited."""

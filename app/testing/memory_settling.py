@@ -75,11 +75,24 @@ def end_pending(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) -
     _tell_parent(db, db.runs[run.id], tx)
 
 
-def store_fact(db: MemoryDatabase, run: Run, fact: str, value: Json, tx: Transaction) -> bool:
-    """Store a fact for an unfinished run, and queue it if it waited for nothing else."""
-    if run.status not in LIVE or fact in db.steps[run.id]:
+def store_fact(
+    db: MemoryDatabase,
+    run: Run,
+    fact: str,
+    value: Json,
+    tx: Transaction,
+    *,
+    turn: int | None = None,
+) -> bool:
+    """Store a fact of a run, once, and queue the run if it waited for nothing else.
+
+    A run that is held back, or has ended and may be retried, finds it when it goes on.
+    """
+    if fact in db.steps[run.id]:
         return False
-    db.steps[run.id][fact] = (run.turn, encode(value))
+    db.steps[run.id][fact] = (turn, encode(value))
+    if run.status not in LIVE:
+        return True
     met = run.status in PARKED and db.waits[run.id].is_met(db.steps[run.id])
     db.move(run, FactStored(met), tx)
     return True
@@ -109,7 +122,8 @@ def _tell_parent(db: MemoryDatabase, run: Run, tx: Transaction) -> None:
         "answer": plain_text(said[-1].parts) if said else "",
         "error": run.error.to_json() if run.error else None,
     }
-    store_fact(db, db.runs[run.parent.run_id], run.parent.fact, value, tx)
+    parent = db.runs[run.parent.run_id]
+    store_fact(db, parent, run.parent.fact, value, tx, turn=parent.turn)
 
 
 def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str) -> None:

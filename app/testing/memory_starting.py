@@ -6,7 +6,7 @@ from app.domain.errors import Conflict, Forbidden
 from app.domain.message import MessageStatus, Role, plain_text, user_key
 from app.domain.ports import OnBusy, StartedRun, StartRun
 from app.domain.record import NewMessage
-from app.domain.run import Ending, Promoted, Run, RunStatus
+from app.domain.run import Ending, Promoted, Run, RunStatus, advance
 from app.domain.signal import NewSignal, Signal, Signalled, SignalMode, messages_of
 from app.domain.storable import decode
 from app.domain.thread import Thread, ThreadStatus
@@ -19,6 +19,9 @@ def start_run(db: MemoryDatabase, start: StartRun, tx: Transaction) -> StartedRu
     """Start a run, or do with it what its policy says; see ``RunStore.start``."""
     if start.run_id in db.runs:
         return _started(db, start.run_id)
+    if start.message_id in db.read_signals:
+        reader = db.read_signals[start.message_id]
+        return _steered(db.threads[db.runs[reader].thread_id], reader)
     thread = db.by_key(start.thread_key) or _new_thread(db, start, tx)
     if thread.owner is not None and thread.owner != start.owner and not start.as_admin:
         raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
@@ -52,6 +55,8 @@ def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled
     thread = db.threads.get(new.thread_id)
     if thread is None:
         return None
+    if new.id in db.waking:
+        return Signalled(woke=True, run_id=db.read_signals[new.id])
     if new.id in db.signals or new.id in db.read_signals:
         return Signalled(woke=False, run_id=thread.live_run)
     db.signals[new.id] = Signal(
@@ -61,6 +66,7 @@ def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled
         db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
         return Signalled(woke=False, run_id=thread.live_run)
     follow_up(db, thread, tx, run_id=new.run_id)
+    db.waking.add(new.id)
     return Signalled(woke=True, run_id=new.run_id)
 
 
@@ -76,12 +82,12 @@ def follow_up(
         db.runs[run.id] = run
         for signal in signals:
             del db.signals[signal.id]
-            db.read_signals.add(signal.id)
+            db.read_signals[signal.id] = run.id
         _enter(db, run, messages_of(run.id, signals), tx)
         return
     for run in db.held_back(thread.id)[:1]:
         start = db.held.pop(run.id)
-        db.move(run, Promoted(), tx)
+        db.runs[run.id] = replace(run, status=advance(run.status, Promoted()).status)
         _enter(db, db.runs[run.id], (_user_message(start),), tx, title=start.title)
 
 
@@ -117,6 +123,8 @@ def _hold_back(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transact
 
 
 def _steer(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction) -> StartedRun:
+    if start.message_id in db.signals:
+        return _steered(thread, thread.live_run)
     text = plain_text(decode(start.parts))  # type: ignore[arg-type]  # our own JSON
     sender = f"user:{start.author}" if start.author else "anonymous"
     db.signals[start.message_id] = Signal(
@@ -130,8 +138,11 @@ def _steer(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction)
         start.dedupe,
     )
     thread = db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
-    assert thread.live_run is not None  # noqa: S101  a free thread is never steered
-    return StartedRun(thread.live_run, thread.id, thread.key, thread.version, steered=True)
+    return _steered(thread, thread.live_run)
+
+
+def _steered(thread: Thread, run_id: str | None) -> StartedRun:
+    return StartedRun(run_id or "", thread.id, thread.key, thread.version, steered=True)
 
 
 def _started(db: MemoryDatabase, run_id: str) -> StartedRun:
@@ -144,6 +155,7 @@ def _started(db: MemoryDatabase, run_id: str) -> StartedRun:
 
 def _run(db: MemoryDatabase, thread: Thread, start: StartRun, status: RunStatus) -> Run:
     if start.timeout is not None:
+        db.limits[start.run_id] = start.timeout
         db.deadlines[start.run_id] = db.now() + start.timeout
     return Run(
         start.run_id,

@@ -28,7 +28,6 @@ from app.domain.ports import (
 from app.domain.record import Record
 from app.domain.run import (
     FINAL,
-    LIVE,
     PARKED,
     Claimed,
     Ending,
@@ -123,7 +122,8 @@ class MemoryRunStore:
         """See ``RunStore.last_try_waits``."""
         await self._db.turn()
         queued = self._claimable(serves, last_try=True)
-        return max((self._db.waited(run.id) for run in queued), default=None)
+        now = self._db.now()
+        return max((now - self._db.crashed_at[run.id] for run in queued), default=None)
 
     async def open_turn(self, fence: Fence) -> OpenTurn | None:
         """See ``RunStore.open_turn``."""
@@ -284,8 +284,12 @@ class MemoryRunStore:
             return None
         run = of_thread[-1]
         if run_id not in {None, run.id} or run.status is not RunStatus.FAILED:
-            raise Conflict("only the newest run can be retried, and only if it failed")
-        self._db.deadlines.pop(run.id, None)
+            raise Conflict(
+                "only the newest run can be retried, and only if it failed",
+                {"runId": run.id, "status": run.status.value},
+            )
+        if run.id in self._db.limits:
+            self._db.deadlines[run.id] = self._db.now() + self._db.limits[run.id]
         thread = self._db.move(
             run, Retried(), tx, error=None, stopped=None, finished_at=None, crashes=0
         )
@@ -325,7 +329,7 @@ class MemoryRunStore:
         )
         run = self._db.runs[approval.run_id]
         value: dict[str, Json] = {"decision": decision.value, "by": by.user_id, "reason": reason}
-        store_fact(self._db, run, approval_step(tool_call_id), value, tx)
+        store_fact(self._db, run, approval_step(tool_call_id), value, tx, turn=run.turn)
         await self._pay(tx)
         return self._db.approvals[place]
 
@@ -333,7 +337,7 @@ class MemoryRunStore:
         """See ``RunStore.send_event``."""
         tx = await self._begin()
         run = self._db.runs.get(run_id)
-        if run is None or run.status not in LIVE:
+        if run is None or run.status in FINAL:
             return False
         steps, count = self._db.steps[run_id], 0
         while event_fact(name, count) in steps:
@@ -353,7 +357,8 @@ class MemoryRunStore:
             timer = self._db.timers.pop(key)
             self._db.fired.add(key)
             if timer.run_id is not None and timer.fact is not None:
-                store_fact(self._db, self._db.runs[timer.run_id], timer.fact, None, tx)
+                run = self._db.runs[timer.run_id]
+                store_fact(self._db, run, timer.fact, None, tx, turn=run.turn)
             if timer.start is not None:
                 start_run(self._db, replace(timer.start, on_busy=OnBusy.QUEUE), tx)
         await self._pay(tx)
@@ -388,6 +393,7 @@ class MemoryRunStore:
                 await self._fail(run.id, Ending.failed("POISON", said))
                 continue
             tx = Transaction(self._ids)
+            self._db.crashed_at[run.id] = self._db.now()
             self._db.move(run, Released(), tx, worker=None, crashes=crashes)
             await self._pay(tx)
         return len(orphans)
@@ -432,7 +438,7 @@ class MemoryRunStore:
         def fits(run: Run) -> bool:
             if run.agent not in serves.agents:
                 return False
-            is_last = run.crashes >= self._max_attempts - 1
+            is_last = run.crashes >= max(self._max_attempts - 1, 1)
             return is_last == last_try and run.agent_version in {None, serves.agents[run.agent]}
 
         queued = [run for run in self._queued() if fits(run)]

@@ -31,7 +31,7 @@ def record_step(
         return Recorded(thread.version, thread.wakes, was_new=False)
     writes = record.writes
     _check(db, writes.messages, writes.filled)
-    _consume(db, writes.consumed)
+    _consume(db, fence.run_id, writes.consumed)
     thread = replace(thread, version=thread.version + 1, usage=writes.thread_usage or thread.usage)
     if writes.filled is not None:
         _fill(db, thread, writes.filled)
@@ -43,6 +43,7 @@ def record_step(
         run,
         turn=run.turn if writes.turn is None else writes.turn,
         usage=writes.run_usage or run.usage,
+        crashes=0,
     )
     steps[record.step] = (record.turn, record.value)
     db.put(thread, tx)
@@ -84,12 +85,12 @@ def _check(db: MemoryDatabase, rows: Sequence[NewMessage], filled: FilledMessage
         raise RecordRefused(f"{filled.key} has no open row")
 
 
-def _consume(db: MemoryDatabase, signals: Sequence[str]) -> None:
+def _consume(db: MemoryDatabase, run_id: str, signals: Sequence[str]) -> None:
     if any(each not in db.signals for each in signals):
         raise RecordRefused("a signal was read already")
     for each in signals:
         del db.signals[each]
-        db.read_signals.add(each)
+        db.read_signals[each] = run_id
 
 
 def _fill(db: MemoryDatabase, thread: Thread, filled: FilledMessage) -> None:
