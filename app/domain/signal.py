@@ -31,7 +31,8 @@ class NewSignal:
 
     Attributes:
         sender: ``user:<id>`` or what else sent it.
-        parts: of a steered send: JSON of its message parts; ``text`` is its plain text.
+        text: plain text; other parts of a steered send are not carried.
+        author: of a steered send: the person whose message it stays.
     """
 
     id: str
@@ -98,6 +99,6 @@ def _row(run_id: str, signal: Signal, parts: list[Part]) -> NewMessage:
         role=Role.USER,
         status=MessageStatus.COMPLETE,
         parts=encode(parts),
-        author=signal.author or signal.sender,
+        author=signal.author if signal.mode is SignalMode.STEER else signal.sender,
         dedupe=signal.dedupe,
     )
