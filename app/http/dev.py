@@ -7,6 +7,7 @@ pointing its own name at our address: a request for another name is refused.
 
 import ipaddress
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount
@@ -63,7 +64,10 @@ class ChatFiles(StaticFiles):
         return response
 
     def _has(self, path: str) -> bool:
-        _, found = self.lookup_path(path)
+        try:
+            _, found = self.lookup_path(path)
+        except (OSError, ValueError):  # no file can be called that
+            raise HTTPException(404) from None
         return found is not None
 
 

@@ -91,6 +91,19 @@ async def test_a_file_outside_the_chat_is_not_served(backend: Backend, chat: Pat
     assert all("secret" not in answer.text for answer in answers)
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+@pytest.mark.parametrize(
+    "path", ["/%00", "/%00.js", f"/{'k' * 5000}", "/runs/%00", f"/agents/a/sessions/{'k' * 5000}"]
+)
+async def test_no_address_breaks_the_chat(
+    backend: Backend, chat: Path, method: str, path: str
+) -> None:
+    async with in_dev(backend, chat).client() as client:
+        answer = await client.request(method, path)
+
+    assert answer.status_code in {404, 405}
+
+
 async def test_a_chat_that_is_not_built_says_how_to_build_it(
     backend: Backend, tmp_path: Path
 ) -> None:
