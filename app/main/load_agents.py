@@ -117,7 +117,9 @@ def _naming(file: Path, folder: Path) -> Iterator[None]:
     except SyntaxError as error:
         where = f"{_shown(Path(error.filename or file))}:{error.lineno}"
         raise DeclarationError(f"{where}: {type(error).__name__}: {error.msg}") from error
-    except Exception as error:
+    except KeyboardInterrupt:  # somebody does not want to wait
+        raise
+    except BaseException as error:
         where = str(_shown(file))
         for frame in traceback.extract_tb(error.__traceback__):
             if Path(frame.filename).is_relative_to(folder):

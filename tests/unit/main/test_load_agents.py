@@ -96,6 +96,10 @@ def test_tests_beside_the_declarations_are_not_imported(write: Write) -> None:
     [
         pytest.param("x = [\n", r"team/bad\.py:1: SyntaxError", id="syntax"),
         pytest.param("\n\n1 / 0\n", r"team/bad\.py:3: ZeroDivisionError", id="raises"),
+        pytest.param("\nexit(3)\n", r"team/bad\.py:2: SystemExit: 3", id="exits"),
+        pytest.param(
+            "raise BaseException(3)", r"team/bad\.py:1: BaseException: 3", id="breaks-out"
+        ),
         pytest.param("import missing_thing\n", r"bad\.py:1: ModuleNotFoundError", id="import"),
         pytest.param(
             'from app import Agent\nx = Agent(model="demo:", access="all")\n',
