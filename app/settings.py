@@ -23,6 +23,7 @@ class Settings(BaseSettings):
 
     database_url: str = Field(
         "",
+        pattern=r"^$|^postgres(ql)?://",
         repr=False,
         description="Postgres, as `postgresql://USER:PASSWORD@HOST:PORT/NAME`. May name several "
         "hosts with `target_session_attrs=read-write`. Must reach the server directly, not through "
@@ -30,6 +31,7 @@ class Settings(BaseSettings):
     )
     redis_url: str = Field(
         "",
+        pattern=r"^$|^(rediss?|unix)://",
         repr=False,
         description="Redis, as `redis://:PASSWORD@HOST:PORT/0`, run with `maxmemory-policy "
         "noeviction`. Empty: `ropewalk dev` starts its own.",

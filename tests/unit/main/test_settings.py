@@ -29,15 +29,23 @@ def test_the_command_line_wins_over_the_environment(monkeypatch: pytest.MonkeyPa
 
 
 def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JWT_SECRET", "DATABASE_URL", "REDIS_URL"):
-        monkeypatch.setenv(name, "postgresql://somebody:confidential@host/name")
+    monkeypatch.setenv("JWT_SECRET", "confidential")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://somebody:confidential@host/name")
+    monkeypatch.setenv("REDIS_URL", "redis://:confidential@host/0")
 
     assert "confidential" not in repr(read_settings())
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("PORT", "70000"), ("WORKER_SLOTS", "0"), ("LOG_FORMAT", "xml"), ("REDIS_NAMESPACE", "a b")],
+    [
+        ("PORT", "70000"),
+        ("WORKER_SLOTS", "0"),
+        ("LOG_FORMAT", "xml"),
+        ("REDIS_NAMESPACE", "a b"),
+        ("DATABASE_URL", "mysql://host/name"),
+        ("REDIS_URL", "host:6379"),
+    ],
 )
 def test_a_value_without_sense_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
