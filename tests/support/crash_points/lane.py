@@ -1,0 +1,96 @@
+"""One deployment of its own: a database, a namespace, and whoever plays in them."""
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import asyncpg
+from redis.asyncio import Redis
+
+from app.functions.dispatch import Functions
+from app.keyspace import connect
+from app.main.load_agents import load
+from app.main.wiring import core, functions_over
+from app.settings import Settings
+from tests.support import body_log
+from tests.support.crash_points.scenarios import THREAD, State
+from tests.support.crash_points.zygote import Zygote
+from tests.support.law_evidence import audited_tables
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+_STATE = """
+SELECT coalesce((SELECT array_agg(status ORDER BY created_at) FROM agent_runs
+                  WHERE parent IS NULL), '{}') AS runs,
+       (SELECT count(*) FROM agent_runs WHERE finished_at IS NULL) AS busy,
+       coalesce((SELECT array_agg(tool_call_id ORDER BY requested_at) FROM agent_approvals
+                  WHERE status = 'pending'), '{}') AS asked
+"""
+
+
+@dataclass
+class Lane:
+    """A database, a namespace, and who plays in them."""
+
+    zygote: Zygote
+    database_url: str
+    redis_url: str
+    namespace: str
+    folder: Path
+    database: Connection
+    redis: Redis
+    user: Functions
+
+    async def state(self) -> State:
+        """Return what a user could know now."""
+        row = await self.database.fetchrow(_STATE)
+        assert row is not None
+        bodies = body_log.lines(self.body_folder, [THREAD])
+        starts = sum(line.event == "start" for line in bodies)
+        return State(tuple(row["runs"]), row["busy"], tuple(row["asked"]), starts)
+
+    @property
+    def body_folder(self) -> Path:
+        """Where bodies are noted."""
+        return self.folder / "bodies"
+
+    async def clear(self) -> None:
+        """Forget the last play."""
+        tables = ", ".join([*await audited_tables(self.database), "agent_calls", "agent_workers"])
+        await self.database.execute(f"TRUNCATE {tables}, law_audit")
+        async for key in self.redis.scan_iter(match=f"*{self.namespace}*", count=1000):
+            await self.redis.delete(key)
+        for file in [*self.body_folder.iterdir(), *self.folder.glob("trace-*")]:
+            file.unlink()
+        for file in self.folder.glob("log*"):
+            file.unlink()
+
+
+@asynccontextmanager
+async def lane(
+    zygote: Zygote, *, database_url: str, redis_url: str, folder: Path, agents: Path
+) -> AsyncIterator[Lane]:
+    """Yield a lane on a migrated, audited database of its own."""
+    namespace = f"lane{uuid.uuid4().hex[:8]}"
+    (folder / "bodies").mkdir(parents=True)
+    settings = Settings(database_url=database_url, redis_url=redis_url, redis_namespace=namespace)
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(core(settings, connections=4))
+        redis = await stack.enter_async_context(connect(redis_url))
+        database = await asyncpg.connect(
+            database_url, server_settings={"application_name": "harness"}
+        )
+        stack.push_async_callback(database.close)
+        yield Lane(
+            zygote,
+            database_url,
+            redis_url,
+            namespace,
+            folder,
+            database,
+            redis,
+            functions_over(stores, load(agents), settings),
+        )

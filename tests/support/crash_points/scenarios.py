@@ -1,0 +1,233 @@
+"""What is played while processes die: who says what, and when, and what must come of it.
+
+A new kind of thing that a run can do is added here as an act, and in ``tests/chaos/agents`` as a
+turn of the walker or as an agent of its own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from signal import SIGTERM, Signals
+from typing import Any, Final
+
+import asyncpg
+
+from app.store.statements import TAKE_OVER
+
+PARKED: Final = "awaiting_input"
+FINAL: Final = frozenset({"completed", "failed", "cancelled"})
+
+THREAD: Final = "walk"
+USER: Final = "alice"
+IN_FLIGHT: Final = 6
+"""Bodies that have started once the first turn's calls are under way."""
+STEERED: Final = "by the way"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a user could know.
+
+    Attributes:
+        runs: the status of each run that a user started, oldest first.
+        busy: how many runs are unfinished, those of other agents that were asked included.
+        asked: calls that wait for a decision.
+        bodies: how many bodies have started.
+        deaths: how many processes have died.
+    """
+
+    runs: tuple[str, ...] = ()
+    busy: int = 0
+    asked: tuple[str, ...] = ()
+    bodies: int = 0
+    deaths: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What somebody does, once, when it is due.
+
+    Attributes:
+        name: also of the process that can be made to die while it does it.
+        function: a server function, called with ``arguments`` as a client would; or
+        signal: what the operator sends to the worker; or
+        does: what somebody does to the database while the worker with this process id is at it.
+    """
+
+    name: str
+    due: Callable[[State], bool]
+    function: str = ""
+    arguments: Callable[[State], Mapping[str, Any]] = lambda _: {}
+    signal: Signals | None = None
+    does: Callable[["asyncpg.Connection[asyncpg.Record]", int], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A play: each act is done once, the first one that is due; it is over when nothing is.
+
+    Attributes:
+        at_hold: what happens while a worker is held at a point, whatever else is due.
+        ends: the status of each run at the end, oldest first; none: as it happens.
+        last_words: the text of the last message, if that is known.
+        answers: how often the agent has answered in the end, if that is known.
+        said: what the user is seen to have said, in order, if all was done.
+        tallies: what the thread's state counts in the end, if that is known.
+    """
+
+    name: str
+    acts: tuple[Act, ...]
+    at_hold: Act | None = None
+    ends: tuple[str, ...] | None = ("completed",)
+    last_words: str | None = None
+    answers: int | None = None
+    said: tuple[str, ...] | None = None
+    tallies: int | None = None
+
+
+def _say(name: str, text: str, due: Callable[[State], bool]) -> Act:
+    arguments = {"agent": "walker", "key": THREAD, "input": text}
+    return Act(name, due, "agents:agent_run", lambda _: arguments)
+
+
+def _approve(due: Callable[[State], bool]) -> Act:
+    def arguments(state: State) -> Mapping[str, Any]:
+        return {"key": THREAD, "tool_call_id": state.asked[0], "decision": "approved"}
+
+    return Act("approve", due, "agents:agent_resolve_approval", arguments)
+
+
+START: Final = _say("start", "go", lambda _: True)
+STEER: Final = _say("steer", STEERED, lambda state: PARKED in state.runs)
+FAREWELL: Final = "".join(f"word{number} " for number in range(12)).strip()
+
+
+def _is_parked(state: State) -> bool:
+    return PARKED in state.runs and bool(state.asked)
+
+
+def _whole(
+    name: str, *acts: Act, approve: Callable[[State], bool] = _is_parked, heard: bool = True
+) -> Scenario:
+    return Scenario(
+        name,
+        (START, *acts, _approve(approve)),
+        last_words=FAREWELL,
+        answers=3,
+        said=("go", STEERED) if heard else ("go",),
+        tallies=1,
+    )
+
+
+WALK: Final = _whole("walk", STEER)
+"""All that a run can do; a message comes, and then the decision, while it is parked."""
+
+EAGER: Final = _whole("eager", approve=lambda state: bool(state.asked), heard=False)
+"""The decision comes as soon as it is asked for: before, while or after the run parks."""
+
+LEAVE: Final = _whole(
+    "leave",
+    Act("stop", lambda state: state.bodies >= IN_FLIGHT, signal=SIGTERM),
+    STEER,
+)
+"""The worker is told to stop while tools are in flight."""
+
+CANCELLED: Final = ("cancelled",)
+AGAIN: Final = _say("again", "go again", lambda state: state.runs == CANCELLED)
+
+
+def _cancel(due: Callable[[State], bool]) -> Act:
+    return Act("cancel", due, "agents:agent_cancel", lambda _: {"key": THREAD})
+
+
+def _cancelled(name: str, due: Callable[[State], bool]) -> Scenario:
+    return Scenario(
+        name,
+        (
+            START,
+            _cancel(due),
+            AGAIN,
+            _approve(lambda state: len(state.runs) == 2 and _is_parked(state)),
+        ),
+        ends=("cancelled", "completed"),
+        last_words=FAREWELL,
+        said=("go", "go again"),
+    )
+
+
+CANCEL: Final = _cancelled(
+    "cancel", lambda state: state.bodies >= IN_FLIGHT or PARKED in state.runs
+)
+"""The run is cancelled while tools are in flight, and another one starts at once."""
+
+FAMILY: Final = _cancelled("family", lambda state: state.busy >= 3)
+"""The run is cancelled while it waits for others, which are cancelled with it."""
+
+ORPHAN: Final = _cancelled("orphan", lambda state: state.deaths > 0 or PARKED in state.runs)
+"""The run is cancelled when its worker is dead, and before another has noticed."""
+
+STEER_AT: Final = replace(
+    _whole("steer-at"), at_hold=replace(STEER, due=lambda _: True), ends=None, answers=None
+)
+"""A message comes while the worker is held at a point."""
+
+CANCEL_AT: Final = Scenario(
+    "cancel-at",
+    (START, _approve(_is_parked), AGAIN, replace(_approve(_is_parked), name="approve again")),
+    at_hold=_cancel(lambda _: True),
+    ends=None,
+    last_words=FAREWELL,
+)
+"""The run is cancelled while the worker is held at a point; then another one is started."""
+
+APPROVE_AT: Final = replace(
+    _whole("approve-at", heard=False),
+    at_hold=_approve(lambda state: bool(state.asked)),
+)
+"""The decision comes while the worker is held at a point, if it is asked for by then."""
+
+
+async def _take_over_slowly(database: "asyncpg.Connection[asyncpg.Record]", pid: int) -> None:
+    """Take a worker's runs over, and commit when somebody waits for that."""
+    async with database.transaction():
+        worker = await database.fetchval(
+            "SELECT id FROM agent_workers WHERE split_part(id, '-', 3) = $1", str(pid)
+        )
+        await database.fetch(TAKE_OVER, worker, MANY)
+        for _ in range(100):
+            if await database.fetchval(_IS_WAITED_FOR):
+                break
+            await asyncio.sleep(0.005)
+
+
+MANY: Final = 1_000
+"""Tries."""
+_IS_WAITED_FOR = """
+SELECT EXISTS (SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""
+
+TAKEN_AT: Final = replace(
+    _whole("taken-at", heard=False),
+    at_hold=Act("take over", lambda _: True, does=_take_over_slowly),
+)
+"""Somebody takes the run over in a transaction that the held worker runs into."""
+
+BOTH: Final = Scenario(
+    "both",
+    (
+        START,
+        _approve(_is_parked),
+        _say("again", "go again", lambda state: state.runs == ("completed",)),
+        replace(_approve(_is_parked), name="approve again"),
+    ),
+    at_hold=_say("both", STEERED, lambda _: True),
+    ends=("completed", "completed"),
+    last_words=FAREWELL,
+    said=("go", "go again", STEERED),
+)
+"""Two sends to an idle thread at once: one starts a run, the other is read by it."""
+
+SCENARIOS: Final = (WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN)
+AT_HOLD: Final = (STEER_AT, CANCEL_AT, APPROVE_AT)
+OTHERS: Final = (TAKEN_AT, BOTH)
