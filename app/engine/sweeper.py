@@ -97,7 +97,9 @@ class Sweeper:
     async def _bury(self) -> None:
         beats = await self._store.beats()
         for worker, silent_s in self._watch.observe(beats, self._clock.boot_s()).items():
-            taken = await self._store.take_over(worker)
+            taken = await self._store.take_over(worker, beats[worker])
+            if taken is None:
+                continue  # it was frozen, and beats again
             log.warning("worker %s is dead: %d runs queued again", worker, taken)
             self._on_recovery(taken, silent_s)
             self._pool.ring()

@@ -72,7 +72,8 @@ class Doctor:
                 continue
             sentence = f"worker {worker} is silent, and nobody has taken over its runs"
             if mend:
-                sentence += f": {await self.store.take_over(worker)} went on"
+                taken = await self.store.take_over(worker, beat)
+                sentence += f": {taken} went on" if taken is not None else ": it beats again"
             found.append(Finding("worker", sentence, mend))
         return found
 

@@ -28,13 +28,13 @@ _PATIENCE_S = 2
 """A beat that takes longer has failed: others count two seconds."""
 _JOIN_S = 3 * _PATIENCE_S
 _BEAT = """
-WITH w AS (
-    INSERT INTO agent_workers (id, beat, agents, versions)
-    VALUES (%(worker)s, 1, %(agents)s, %(versions)s)
-        ON CONFLICT (id) DO UPDATE
-       SET beat = agent_workers.beat + 1, agents = excluded.agents, versions = excluded.versions,
-           gone_at = NULL
-)
+INSERT INTO agent_workers (id, beat, agents, versions)
+VALUES (%(worker)s, 1, %(agents)s, %(versions)s)
+    ON CONFLICT (id) DO UPDATE
+   SET beat = agent_workers.beat + 1, agents = excluded.agents, versions = excluded.versions,
+       gone_at = NULL
+"""
+_OURS = """
 SELECT t.id, r.id, t.epoch
   FROM agent_runs r JOIN agent_threads t ON t.id = r.thread AND t.live_run = r.id
  WHERE r.worker = %(worker)s AND r.status = 'running'
@@ -153,7 +153,10 @@ class Beat:
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
         sent_at = self._clock.boot_s()
         try:
-            rows = self._execute(_BEAT)
+            self._execute(_BEAT)
+            # In a statement of its own: the beat may have waited for somebody who took runs from
+            # us, and in one statement with it the look would be at what was before the wait.
+            rows = self._execute(_OURS)
         except psycopg.Error as error:
             self._hang_up()
             if self._is_heard:

@@ -1,6 +1,7 @@
 """The table as a queue: taking runs, giving them back, and whose worker is alive."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
 from app.domain.ports import ClaimedRun, Serves
@@ -26,6 +27,14 @@ WITH long_gone AS (
 UPDATE agent_workers SET gone_at = clock_timestamp()
  WHERE id = $1 AND gone_at IS NULL
    AND NOT EXISTS (SELECT FROM agent_runs WHERE worker = $1 AND status = 'running')
+"""
+_HELD_BEAT = """
+SELECT CASE WHEN gone_at IS NULL THEN beat ELSE 0 END AS beat
+  FROM agent_workers WHERE id = $1 FOR NO KEY UPDATE
+"""
+_UNHEARD = """
+INSERT INTO agent_workers (id, agents, gone_at) VALUES ($1, '{}', clock_timestamp())
+    ON CONFLICT DO NOTHING
 """
 _BEATS = """
 SELECT coalesce(w.id, r.worker) AS worker, coalesce(w.beat, 0) AS beat
@@ -100,13 +109,33 @@ async def last_try_waits(executor: Executor, serves: Serves, last_crashes: int) 
     return waited
 
 
-async def take_over(executor: Executor, worker: str, max_attempts: int, owed: Owed) -> int:
-    """Queue a dead worker's runs again and forget it once it holds none."""
-    rows = await executor.fetch(TAKE_OVER, worker, max_attempts)
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """A worker that is taken for dead, and the beat that did not move; ``None``: whatever it is."""
+
+    worker: str
+    beat: int | None
+
+    async def still_is(self, executor: Executor) -> bool:
+        """Whether that is its beat; then it cannot move before the transaction ends."""
+        if self.beat is None:
+            return True
+        rows = await executor.fetch(_HELD_BEAT, self.worker)
+        if not rows:  # it never beat: a first one has to wait as well
+            await executor.fetch(_UNHEARD, self.worker)
+            rows = await executor.fetch(_HELD_BEAT, self.worker)
+        return bool(rows) and rows[0]["beat"] == self.beat
+
+
+async def take_over(executor: Executor, dead: Silent, max_attempts: int, owed: Owed) -> int | None:
+    """Queue a dead worker's runs again and forget it once it holds none; ``None``: it lives."""
+    if not await dead.still_is(executor):
+        return None
+    rows = await executor.fetch(TAKE_OVER, dead.worker, max_attempts)
     for row in rows:
         owed.announce(row["thread"], row["version"])
         owed.queued.append(row["run"])
-    await executor.fetch(_FORGET, worker)
+    await executor.fetch(_FORGET, dead.worker)
     return len(rows)
 
 

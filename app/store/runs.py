@@ -242,12 +242,14 @@ class PostgresRunStore:
         """See ``RunStore.beats``."""
         return await queueing.beats(self._db)
 
-    async def take_over(self, worker: str) -> int:
+    async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """See ``RunStore.take_over``."""
-        failed = await self._fail_all("POISON", sweeping.poison(worker, self._max_attempts))
-        return failed + await self._transacting.run(
-            lambda c, owed: queueing.take_over(c, worker, self._max_attempts, owed)
+        dead = queueing.Silent(worker, beat)
+        failed = await self._fail_all("POISON", sweeping.poison(dead, self._max_attempts))
+        taken = await self._transacting.run(
+            lambda c, owed: queueing.take_over(c, dead, self._max_attempts, owed)
         )
+        return failed + (taken or 0) if failed or taken is not None else None
 
     async def oldest_queued(self) -> timedelta | None:
         """See ``RunStore.oldest_queued``."""

@@ -13,6 +13,7 @@ from app.domain.run import Ending
 from app.store.executors import Executor, Row
 from app.store.locking import lock_to_end, read_run
 from app.store.owed import Owed
+from app.store.queueing import Silent
 from app.store.settling import Settler
 from app.store.transacting import Transacting
 
@@ -101,9 +102,15 @@ def overdue() -> Find:
     return lambda executor, run_id: executor.fetch(_OVERDUE, run_id)
 
 
-def poison(worker: str, max_attempts: int) -> Find:
+def poison(dead: Silent, max_attempts: int) -> Find:
     """Find a dead worker's runs that have used up their tries."""
-    return lambda executor, run_id: executor.fetch(_POISON, worker, max_attempts, run_id)
+
+    async def find(executor: Executor, run_id: str | None) -> Sequence[Row]:
+        if not await dead.still_is(executor):
+            return ()
+        return await executor.fetch(_POISON, dead.worker, max_attempts, run_id)
+
+    return find
 
 
 @dataclass(frozen=True, slots=True)

@@ -381,9 +381,11 @@ class MemoryRunStore:
         holding = {run.worker: 0 for run in self._running() if run.worker}
         return holding | {worker: beat for worker, (beat, _) in self._db.workers.items()}
 
-    async def take_over(self, worker: str) -> int:
+    async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """See ``RunStore.take_over``."""
         await self._db.turn()
+        if beat is not None and self._db.workers.get(worker, (0, None))[0] != beat:
+            return None
         self._db.workers.pop(worker, None)
         orphans = [run for run in self._running() if run.worker == worker]
         for run in orphans:

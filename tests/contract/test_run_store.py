@@ -176,6 +176,30 @@ async def test_a_worker_that_holds_a_run_without_a_beat_is_watched(world: StoreW
     assert await world.store.beats() == {"w": 1, claimed.run.worker: 0}
 
 
+@pytest.mark.req("DUR-07")
+async def test_a_worker_that_beats_again_keeps_its_runs(world: StoreWorld) -> None:
+    await world.register("w", ["a"])
+    await world.start(agent="a")
+    claimed = await world.claim("a", worker="w")
+
+    frozen_long_ago = await world.store.take_over("w", 0)
+    run = await world.run(claimed.run.id)
+    silent = await world.store.take_over("w", 1)
+
+    assert (frozen_long_ago, run.status, run.worker) == (None, RunStatus.RUNNING, "w")
+    assert silent == 1
+    assert (await world.run(claimed.run.id)).status is RunStatus.QUEUED
+
+
+async def test_who_never_beat_is_taken_over_as_one_who_never_did(world: StoreWorld) -> None:
+    claimed = await world.drive()
+    worker = claimed.run.worker or ""
+
+    assert await world.store.take_over(worker, 1) is None
+    assert await world.store.take_over(worker, 0) == 1
+    assert await world.store.beats() == {}
+
+
 async def test_how_long_the_queue_waits_is_known(world: StoreWorld) -> None:
     assert await world.store.oldest_queued() is None
 

@@ -326,11 +326,18 @@ class RunStore(Protocol):
         """
         ...
 
-    async def take_over(self, worker: str) -> int:
+    async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """Forget a dead worker and re-queue its runs, each under a new epoch; how many.
 
         Each counts one crash; a run that has used up its tries is settled as failed
         (``POISON``) instead.
+
+        Args:
+            worker: who is taken for dead.
+            beat: its last one, as ``beats`` said.  If another one has come since, it lives:
+                nothing is taken, and the answer is ``None``.  A beat and a takeover exclude
+                each other, so whoever is told by its beat that a run is its own has it for as
+                long as that beat counts.
         """
         ...
 

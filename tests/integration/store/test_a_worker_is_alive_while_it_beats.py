@@ -122,6 +122,56 @@ async def test_who_was_taken_for_dead_comes_back_by_beating(
     assert (await world.store.beats())["w"] > before
 
 
+async def test_a_beat_that_comes_too_late_is_not_told_of_runs_that_were_taken(
+    database_url: str, world: StoreWorld, heard: Heard, beat: Beat
+) -> None:
+    await heard.more()
+    await world.start(agent="a")
+    claimed = await world.claim("a", worker="w")
+    await heard.more(2)
+    taker = await asyncpg.connect(database_url)
+
+    async with taker.transaction():  # as a takeover does, only slower
+        await taker.execute("SELECT FROM agent_workers WHERE id = 'w' FOR NO KEY UPDATE")
+        await wait_until(lambda: _somebody_waits(taker), description="a beat waits for it")
+        answers = len(heard.answers)
+        await taker.execute(
+            "UPDATE agent_runs SET status = 'queued', worker = NULL WHERE id = $1", claimed.run.id
+        )
+    await heard.more()
+
+    await taker.close()
+    assert heard.answers[answers - 1][1] == [claimed.fence]
+    assert heard.answers[answers][1] == []
+
+
+async def test_a_takeover_that_waited_for_a_beat_takes_nothing(
+    database_url: str, world: StoreWorld
+) -> None:
+    await world.register("w", ["a"])
+    await world.start(agent="a")
+    claimed = await world.claim("a", worker="w")
+    beating = await asyncpg.connect(database_url)
+
+    async with beating.transaction():
+        await beating.execute("UPDATE agent_workers SET beat = beat + 1 WHERE id = 'w'")
+        taking = asyncio.create_task(world.store.take_over("w", 1))
+        await wait_until(lambda: _somebody_waits(beating), description="the takeover waits")
+
+    assert await taking is None
+    await beating.close()
+    assert (await world.run(claimed.run.id)).worker == "w"
+
+
+async def _somebody_waits(connection: "asyncpg.Connection[asyncpg.Record]") -> bool:
+    return bool(
+        await connection.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database()"
+        )
+    )
+
+
 async def test_the_beat_goes_on_after_a_restart_of_postgres(
     postgres: EmbeddedPostgres, world: StoreWorld, heard: Heard, beat: Beat
 ) -> None:
