@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from app.domain.errors import ChatError, FenceLost, RunEnded, RunInterrupt, RunParked
 from app.domain.ports import ClaimedRun, Ids, Journal, RunStore, Serves, TokenSink
@@ -70,8 +71,12 @@ async def _drive(run: DurableRun, ports: DrivePorts) -> None:
             await ports.programs[run.run.agent](run)
         except BaseException as error:
             match _cause(error):
-                case RunInterrupt() | asyncio.CancelledError() as interrupt:
+                case RunInterrupt() as interrupt:
                     raise interrupt from None
+                case asyncio.CancelledError() as cancelled if run.is_cut_off:
+                    raise cancelled from None
+                case asyncio.CancelledError():
+                    await _fail_after_cancelling_itself(run)
                 case Exception() as failure:
                     log.warning("run %s fails: %s", run.run.id, failure, exc_info=failure)
                     await run.fail(ports.ending_for(failure))
@@ -87,6 +92,16 @@ async def _drive(run: DurableRun, ports: DrivePorts) -> None:
         # The edge of a drive: one run's fault must not reach its neighbours in the pool.
         # The run is still this worker's; the beat finds it undriven and releases it.
         log.exception("the drive of run %s broke", run.run.id)
+
+
+async def _fail_after_cancelling_itself(run: DurableRun) -> NoReturn:
+    """End a run whose own code cancelled its task: taken up again, it would do so for ever."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()
+    said = "something that the run called cancelled the run's own task"
+    log.warning("run %s fails: %s", run.run.id, said)
+    await run.fail(Ending.failed("INTERNAL", said))
 
 
 def plain_ending(error: Exception) -> Ending:

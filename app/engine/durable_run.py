@@ -48,6 +48,8 @@ class DurableRun:
         is_leaving: the same, already while the store is being asked: its answer alone says
             whether the run is still ours.  A beat that was read after that commit and before
             its answer finds the run gone, as it would be if somebody had taken it.
+        is_over: the run is parked or settled; there is nothing left to write.
+        is_cut_off: the pool stops this drive: its cancellation is the pool's wish.
         signals: what to read before the next model request, as of the last look.
     """
 
@@ -68,6 +70,7 @@ class DurableRun:
         self.tokens = tokens
         self.signals: Sequence[Signal] = ()
         self.is_over = False
+        self.is_cut_off = False
         self.is_leaving = False
         self._recorder = recorder
         self._store = store

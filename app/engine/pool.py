@@ -96,13 +96,20 @@ class DrivePool:
     async def run(self) -> None:
         """Claim and drive until cancelled; then every drive is cut off where it stands."""
         async with self._tasks:
-            while True:
-                await self._rung.wait()
-                self._rung.clear()
-                if self._last_try is not None and not self._drives and not self._stopping:
-                    await self._claim(1, last_try=True)
-                if self.has_room:
-                    await self._claim(self._slots - len(self._drives))
+            try:
+                await self._claim_when_rung()
+            finally:
+                for held in self._drives.values():
+                    held.run.is_cut_off = True
+
+    async def _claim_when_rung(self) -> None:
+        while True:
+            await self._rung.wait()
+            self._rung.clear()
+            if self._last_try is not None and not self._drives and not self._stopping:
+                await self._claim(1, last_try=True)
+            if self.has_room:
+                await self._claim(self._slots - len(self._drives))
 
     async def hand_over(self, drain: timedelta) -> None:
         """Give every run back to the queue.
@@ -191,7 +198,7 @@ class DrivePool:
                 await held.run.bodies.quiet()
         except TimeoutError:
             log.warning("run %s is released with a tool in flight", held.run.run.id)
-        held.task.cancel()
+        _cut_off(held)
         await asyncio.wait([held.task], timeout=STUBBORN_S)
         if not held.run.is_over:
             await self._release(held.run.fence)
@@ -210,5 +217,6 @@ def _cut_off(held: _Drive) -> None:
     wait for a fresh lease are woken by the very beat that says that the run was taken: they must
     not start in that turn.
     """
+    held.run.is_cut_off = True
     held.run.bodies.drain()
     held.task.cancel()

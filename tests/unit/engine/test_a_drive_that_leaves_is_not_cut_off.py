@@ -98,3 +98,25 @@ async def test_a_shutdown_waits_until_its_journal_is_dropped(
 
         assert world.database.runs[started.run_id].status is RunStatus.WAITING
         assert world.journal.held(started.thread_id) == []
+
+
+async def test_a_run_that_cancels_its_own_task_fails_and_is_not_taken_up_again() -> None:
+    async def cancels_itself(_: StepContext) -> StepResult:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return StepResult(None)
+
+    async def program(run: DurableRun) -> None:
+        await run.step("tool:t:1", cancels_itself)
+
+    async with MemoryWorld({"a": program}) as world:
+        world.worker()
+        started = await world.start("a")
+        await world.until(started.run_id, RunStatus.FAILED)
+        run = world.database.runs[started.run_id]
+
+    assert run.attempts == 1
+    assert run.error is not None
+    assert "cancelled" in run.error.message
