@@ -18,7 +18,7 @@ def body_faults(evidence: Evidence) -> Iterator[str]:
     for key, starts in _starts(bodies).items():
         run = key.split("/", 1)[0]
         for first, second in pairwise(starts):
-            if second.pid == first.pid and second.attempt == first.attempt + 1:
+            if second.pid == first.pid and second.attempt > first.attempt:
                 continue  # the step's own policy tried again
             if not any(first.at_ns < at < second.at_ns for at in interrupted[run]):
                 yield f"{key} started twice though nobody took the run over in between"

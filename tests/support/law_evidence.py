@@ -123,6 +123,8 @@ class Evidence:
         bodies: see ``tests.support.body_log``.
         late: starts of bodies that had been let through before their process was frozen: nothing
             can stop those any more, which is what the idempotency key is for (DESIGN 4.2).
+        render_up_to: messages of a thread up to which its history is rendered at every moment; of
+            a longer one it is only as it stands at the end, since the cost grows by the square.
     """
 
     namespace: str = ""
@@ -133,6 +135,7 @@ class Evidence:
     words: Sequence[Words] = ()
     deaths: Sequence[Death] = ()
     late: frozenset[Line] = frozenset()
+    render_up_to: int = 1 << 30
 
 
 def install_audit(url: str) -> None:

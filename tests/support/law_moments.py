@@ -34,15 +34,20 @@ async def moment_faults(evidence: Evidence) -> list[str]:
     drivers = {line.key for line in evidence.bodies}
     for thread, moments in _moments(evidence.changes).items():
         replay = _Replay(thread, drivers)
+        last = moments[-1]
         for changes in moments:
             before = len(faults)
             faults += replay.go_on(changes)
-            if any(change.table == "messages" for change in changes):
+            if changes is last or (_speaks(changes) and replay.length <= evidence.render_up_to):
                 faults += await replay.history_faults()
             if len(faults) > before:
                 at = changes[0].at.time()
                 faults[before:] = [f"{fault} (at {at})" for fault in faults[before:]]
     return faults
+
+
+def _speaks(changes: Sequence[Change]) -> bool:
+    return any(change.table == "messages" for change in changes)
 
 
 def _moments(changes: Sequence[Change]) -> Mapping[str, list[list[Change]]]:
@@ -94,6 +99,11 @@ class _Replay:
         """Return what a provider would refuse of the thread as it is now."""
         rows = sorted(self.messages.values(), key=lambda row: row["seq"])
         return [f"{self._name}: {fault}" for fault in await faults_of(map(message_of, rows))]
+
+    @property
+    def length(self) -> int:
+        """How many messages there are."""
+        return len(self.messages)
 
     @property
     def _name(self) -> str:
