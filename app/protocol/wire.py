@@ -22,15 +22,11 @@ Cursor: TypeAlias = Annotated[
 ]
 """``TIMELINE.VERSION``: up to here a subscriber has everything."""
 
-_PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
-"""No control characters: Postgres stores no NUL, and nobody could read the others."""
-
-WireId: TypeAlias = Annotated[
-    str, StringConstraints(min_length=1, max_length=MAX_ID, pattern=_PRINTABLE)
-]
+WireId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID)]
 ThreadKey: TypeAlias = Annotated[
-    str, StringConstraints(min_length=1, max_length=MAX_KEY, pattern=_PRINTABLE)
+    str, StringConstraints(min_length=1, max_length=MAX_KEY, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
+"""No control characters: Postgres stores no NUL, and nobody could read the others."""
 FunctionRef: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=200)
 ]
