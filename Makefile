@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make run` and `make test`. The work is done by scripts/.
 # PYTHON=/path/to/python3.12 names an interpreter; ARGS="--port 9000" is handed to `ropewalk dev`.
-.PHONY: run test setup check lock clean
+.PHONY: run test setup check lock clean crash-points
 .DEFAULT_GOAL := run
 
 run: setup
@@ -14,6 +14,12 @@ setup:
 
 check: setup
 	@scripts/check
+
+# Kills workers and callers at every await point of the engine and its stores; PAIRS of them twice.
+# SEED=7 repeats the draws, PLAY="..." one run that broke a law; ARGS="--visits 3 --freezes 1000".
+crash-points: setup
+	@.venv/bin/python -m tests.support.crash_points $(if $(PAIRS),--pairs $(PAIRS)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(PLAY),--play "$(PLAY)") $(ARGS)
 
 lock:
 	@scripts/lock

@@ -42,10 +42,10 @@ async def _play(
     asked: argparse.Namespace, databases: Databases, redis_url: str, folder: Path
 ) -> bool:
     async with lanes(databases, TEMPLATE, redis_url, folder, count=asked.lanes) as (forking, found):
-        campaign = Campaign(found, forking.points, asked.seed, say=_say, build=asked.build)
+        campaign = Campaign(found, forking.points, asked.seed, say=_say)
         _say(f"seed {asked.seed}; {len(forking.points)} points in the code")
         if asked.play:
-            await campaign.run("asked for", [Plan.parse(each) for each in asked.play])
+            await campaign.run("asked for", [Plan.parse(each, asked.build) for each in asked.play])
             for _, played in campaign.broken:
                 _say(played.log)
             return bool(campaign.broken)
@@ -68,7 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--freezes", type=int, default=150, help="points to stand still at")
     parser.add_argument("--holds", type=int, default=150, help="points to be held at")
     parser.add_argument("--lanes", type=int, default=LANES)
-    parser.add_argument("--build", help="a deliberately broken build")
+    parser.add_argument("--build", help="a deliberately broken build, for --play")
     parser.add_argument("--play", action="append", help="one play, as a violation names it")
     return parser.parse_args()
 

@@ -6,10 +6,11 @@ pair may strike.  Everything that is drawn is drawn from the seed.
 """
 
 import asyncio
+import math
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.support.crash_points.kills import WORKER, Kill
@@ -19,6 +20,7 @@ from tests.support.crash_points.points import BODY, THAWED
 from tests.support.crash_points.scenarios import AT_HOLD, OTHERS, SCENARIOS, WALK, Scenario
 
 PROGRESS = 100
+SECOND = f"{WORKER} 2"
 LAST = 12
 """Points of each process that a violation is told with."""
 
@@ -32,17 +34,19 @@ class Plan:
 
     scenario: Scenario
     kills: tuple[Kill, ...]
+    build: str | None = None
+    """A deliberately broken one."""
 
     def __str__(self) -> str:
         """Return it as ``make crash-points PLAY="..."`` takes it."""
         return " ".join([self.scenario.name, *map(str, self.kills)])
 
     @classmethod
-    def parse(cls, text: str) -> "Plan":
+    def parse(cls, text: str, build: str | None = None) -> "Plan":
         """Return what ``str`` wrote."""
         name, *kills = text.split()
         scenario = next(each for each in (*SCENARIOS, *AT_HOLD, *OTHERS) if each.name == name)
-        return cls(scenario, tuple(map(Kill.parse, kills)))
+        return cls(scenario, tuple(map(Kill.parse, kills)), build)
 
 
 @dataclass(slots=True)
@@ -79,7 +83,8 @@ class Campaign:
     points: Sequence[str]
     seed: int
     say: Callable[[str], None] = print
-    build: str | None = None
+    until: float = math.inf
+    """By ``time.monotonic``: nothing new is played after it."""
     tallies: list[Tally] = field(default_factory=list)
     broken: list[tuple[Plan, Played]] = field(default_factory=list)
     visited: Counter[str] = field(default_factory=Counter)
@@ -96,11 +101,7 @@ class Campaign:
 
     async def reference(self, scenarios: Sequence[Scenario] = SCENARIOS) -> None:
         """Play each scenario without a death, each act in a process of its own."""
-        plans = [Plan(scenario, ()) for scenario in scenarios]
-        async for plan, played in self._played("reference", plans, callers=True):
-            self.seen[plan.scenario.name] = {
-                who: self._count(visits) for who, visits in played.visits.items()
-            }
+        await self.run("reference", [Plan(each, ()) for each in scenarios], callers=True)
 
     def singles(self, most: int, sample: int) -> list[Plan]:
         """Return one death for each point, at up to ``most`` of its visits.
@@ -154,37 +155,28 @@ class Campaign:
 
     # ---- playing ----
 
-    async def run(self, phase: str, plans: Sequence[Plan]) -> None:
-        """Play all of these, and keep what came after each first death."""
-        async for plan, played in self._played(phase, plans):
-            seconds = [who for who in played.visits if who == f"{WORKER} 2"]
-            is_single = len(plan.kills) == 1 and plan.kills[0].deed == "kill"
-            if is_single and played.happened and plan.kills[0].who == WORKER and seconds:
-                self.after[plan] = self._count(played.visits[seconds[0]])
+    async def run(self, phase: str, plans: Sequence[Plan], *, callers: bool = False) -> None:
+        """Play all of these; the lanes share the work.
 
-    async def _played(
-        self, phase: str, plans: Sequence[Plan], *, callers: bool = False
-    ) -> AsyncIterator[tuple[Plan, Played]]:
-        """Yield each plan and what came of it; the lanes share the work."""
+        Args:
+            phase: what the report calls it.
+            plans: what is played.
+            callers: see ``play``.
+        """
         tally, begun = Tally(phase, len(plans)), time.monotonic()
         self.tallies.append(tally)
         left = iter(plans)
-        done: asyncio.Queue[tuple[Plan, Played]] = asyncio.Queue()
 
         async def work(lane: Lane) -> None:
-            for plan in left:
+            while time.monotonic() < self.until and (plan := next(left, None)) is not None:
                 played = await play(
-                    lane, plan.scenario, plan.kills, build=self.build, callers=callers
+                    lane, plan.scenario, plan.kills, build=plan.build, callers=callers
                 )
-                done.put_nowait((plan, played))
+                self._note(tally, plan, played)
 
         async with asyncio.TaskGroup() as group:
             for lane in self.lanes:
                 group.create_task(work(lane), name=f"plays of {lane.namespace}")
-            for _ in plans:
-                plan, played = await done.get()
-                self._note(tally, plan, played)
-                yield plan, played
         tally.seconds = time.monotonic() - begun
         self.say(str(tally))
 
@@ -194,15 +186,21 @@ class Campaign:
             self.say(f"    {tally.phase}: {tally.plays} of {tally.of}")
         tally.deaths += len(played.happened)
         tally.missed += len(plan.kills) - len(played.happened)
-        for visits in played.visits.values():
-            self.visited.update(self._count(visits))
+        visits = {who: self._count(numbers) for who, numbers in played.visits.items()}
+        for counted in visits.values():
+            self.visited.update(counted)
+        if not plan.kills:
+            self.seen[plan.scenario.name] = visits
+        happened = [(kill.who, kill.deed) for kill in played.happened]
+        if len(plan.kills) == 1 and happened == [(WORKER, "kill")] and SECOND in visits:
+            self.after[plan] = visits[SECOND]
         if played.violations:
             self.broken.append((plan, played))
             self.say(f'VIOLATED (seed {self.seed}); again: make crash-points PLAY="{plan}"')
             for violation in played.violations:
                 self.say(f"    {violation}")
-            for who, visits in played.visits.items():
-                last = [self.points[number] for number in visits[-LAST:] if number != THAWED]
+            for who, numbers in played.visits.items():
+                last = [self.points[each] for each in numbers[-LAST:] if each != THAWED]
                 self.say(f"    {who} was last at {', '.join(last)}")
 
     # ---- points ----

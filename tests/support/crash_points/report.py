@@ -32,3 +32,12 @@ def report(campaign: Campaign, say: Callable[[str], None]) -> list[str]:
 def why_unreached(point: str) -> str | None:
     """Return why the scenarios do not visit a point."""
     return next((why for pattern, why in UNREACHED.items() if fnmatchcase(point, pattern)), None)
+
+
+def broken_laws(campaign: Campaign) -> str:
+    """Return every violation with how to make it happen again; nothing when there is none."""
+    return "\n".join(
+        f'make crash-points PLAY="{plan}": {violation}'
+        for plan, played in campaign.broken
+        for violation in played.violations
+    )
