@@ -12,7 +12,7 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 
-from app.domain.errors import StoreUnavailable
+from app.domain.errors import ChatError
 from app.fanout.listener import Listener
 from app.fanout.token_source import RedisTokenSource
 from app.gateway.asgi import Gateway, GatewayOptions
@@ -150,7 +150,7 @@ async def _watch_queue(stores: Core) -> None:
             metrics.workers.set(census.workers)
             for status, runs in census.runs.items():
                 metrics.unfinished.labels(status).set(runs)
-        except StoreUnavailable as error:  # the next look tells
+        except ChatError as error:  # Postgres is away, or has no schema yet: /readyz says so
             log.debug("the queue could not be looked at: %s", error)
         await asyncio.sleep(_QUEUE_LOOK_S)
 
