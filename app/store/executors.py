@@ -6,10 +6,13 @@ Both take the driver's ``$1`` placeholders.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.store.faults import DRIVER_ERRORS
 
 
 class Row(Protocol):
@@ -42,11 +45,16 @@ class SessionExecutor:
 
 @asynccontextmanager
 async def savepoint(executor: Executor) -> AsyncIterator[None]:
-    """Undo what the block did when it raises, and nothing else of the transaction."""
+    """Undo what the block did when it raises, and nothing else of the transaction.
+
+    Where the transaction is gone with its connection, there is nothing left to undo: what the
+    block raised says why.
+    """
     await executor.fetch("SAVEPOINT part")
     try:
         yield
     except BaseException:
-        await executor.fetch("ROLLBACK TO SAVEPOINT part")
+        with suppress(*DRIVER_ERRORS, SQLAlchemyError):
+            await executor.fetch("ROLLBACK TO SAVEPOINT part")
         raise
     await executor.fetch("RELEASE SAVEPOINT part")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import asyncpg
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
@@ -32,6 +32,10 @@ SESSION_OF_FUNCTIONS = {
     "TimeZone": "UTC",
 }
 _FAILED = "ropewalk.failed"
+_CONNECTION_LOST = "8s2b"
+"""SQLAlchemy's name for what every statement gets that follows the one which lost it."""
+
+DatabaseFault: TypeAlias = DBAPIError | PoolExhausted | PendingRollbackError
 
 
 def session_engine(url: str, *, size: int) -> AsyncEngine:
@@ -58,10 +62,14 @@ def session_engine(url: str, *, size: int) -> AsyncEngine:
     return engine
 
 
-def deliberate(error: DBAPIError | PoolExhausted) -> ChatError | None:
+def deliberate(error: DatabaseFault) -> ChatError | None:
     """Return what a fault of the database means; ``None``: it is about the team's own rows."""
     if isinstance(error, PoolExhausted):
         return StoreUnavailable("every database connection of this process is in use")
+    if isinstance(error, PendingRollbackError):
+        if error.code != _CONNECTION_LOST:
+            return None
+        return StoreUnavailable("the connection to Postgres was lost in the transaction")
     cause = error.driver_exception
     if isinstance(cause, COLLISIONS):
         return Contended(f"the transaction ran into another one: {cause}")

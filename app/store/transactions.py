@@ -11,7 +11,7 @@ from datetime import datetime
 from types import TracebackType
 
 from asyncpg.exceptions import ReadOnlySQLTransactionError
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -191,7 +191,7 @@ def _translating() -> Iterator[None]:
     """Turn faults of the database into deliberate errors; the team's own stay what they are."""
     try:
         yield
-    except (DBAPIError, PoolExhausted) as error:
+    except (DBAPIError, PoolExhausted, PendingRollbackError) as error:
         fault = deliberate(error)
         if fault is None:
             raise

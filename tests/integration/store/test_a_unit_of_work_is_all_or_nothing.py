@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import asyncpg
 import pytest
@@ -20,6 +21,7 @@ from app.domain.errors import (
 from app.main.embedded import EmbeddedPostgres
 from app.store.calls import forget_old_calls
 from app.store.database import Database
+from app.store.executors import SessionExecutor, savepoint
 from app.store.transactions import PostgresTransactions as Transactions
 from tests.support.store_world import IDS, StoreWorld, Surroundings, a_start
 from tests.support.wait_until import wait_until
@@ -347,18 +349,10 @@ async def test_a_session_on_a_standby_is_replaced(transactions: Transactions) ->
 async def test_a_cut_in_the_middle_is_a_transient_fault(
     transactions: Transactions, database_url: str
 ) -> None:
-    async def cut() -> None:
-        other = await asyncpg.connect(database_url)
-        await other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND application_name = 'ropewalk'"
-        )
-        await other.close()
-
     async def undone() -> None:
         async with transactions.begin() as unit:
             await _add(unit.session, "one")
-            await cut()
+            await _cut(database_url)
             await _add(unit.session, "two")
 
     with pytest.raises(StoreUnavailable):
@@ -368,6 +362,43 @@ async def test_a_cut_in_the_middle_is_a_transient_fault(
         return await _notes(transactions) == []
 
     await wait_until(works, description="a session works again")
+
+
+async def test_a_cut_inside_a_savepoint_is_a_transient_fault(
+    transactions: Transactions, database_url: str
+) -> None:
+    async def undone() -> None:
+        async with transactions.begin() as unit:
+            executor = SessionExecutor(await unit.session.connection())
+            async with savepoint(executor):
+                await _cut(database_url)
+                await executor.fetch("SELECT 1")
+
+    with pytest.raises(StoreUnavailable):
+        await undone()
+
+
+async def test_a_function_that_goes_on_after_a_cut_meets_a_transient_fault(
+    transactions: Transactions, database_url: str
+) -> None:
+    async def undone() -> None:
+        async with transactions.begin() as unit:
+            await _cut(database_url)
+            with suppress(DBAPIError):
+                await _add(unit.session, "one")
+            await _add(unit.session, "two")
+
+    with pytest.raises(StoreUnavailable):
+        await undone()
+
+
+async def _cut(database_url: str) -> None:
+    other = await asyncpg.connect(database_url)
+    await other.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND application_name = 'ropewalk'"
+    )
+    await other.close()
 
 
 async def test_a_query_that_writes_is_told_to_be_a_mutation(
