@@ -88,7 +88,7 @@ def _open_faults(evidence: Evidence) -> Iterator[str]:
 def _doubles(table: str, rows: Sequence[Row]) -> Iterator[str]:
     counted: Counter[str] = Counter()
     for row in rows:
-        counted.update([row["id"]] if "id" in row else [f"{row['run']}/{row.get('name')}"])
+        counted.update([row["id"]] if "id" in row else [f"{row.get('run')}/{row.get('name', row)}"])
     for name, times in counted.items():
         if times > 1:
             yield f"{table} has {name} {times} times"
