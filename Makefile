@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make run` and `make test`. The work is done by scripts/.
 # PYTHON=/path/to/python3.12 names an interpreter; ARGS="--port 9000" is handed to `ropewalk dev`.
-.PHONY: run test setup check lock clean crash-points
+.PHONY: run test setup check lock clean crash-points chaos
 .DEFAULT_GOAL := run
 
 run: setup
@@ -20,6 +20,12 @@ check: setup
 crash-points: setup
 	@.venv/bin/python -m tests.support.crash_points $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(SEED),--seed $(SEED)) $(if $(PLAY),--play "$(PLAY)") $(ARGS)
+
+# Storms: everything breaks at once, under load. SECONDS=600 goes on for so long, SEED=1a2b3c4d repeats one;
+# ARGS="--keep logs" keeps what the processes wrote, ARGS=--help names the rest.
+chaos: setup
+	@.venv/bin/python -m tests.support.chaos $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(SEED),--seed $(SEED)) $(ARGS)
 
 lock:
 	@scripts/lock
