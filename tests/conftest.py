@@ -8,6 +8,7 @@ the developer's own environment is read.
 import asyncio
 import inspect
 import os
+import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -35,9 +36,13 @@ _OURS = [field.upper() for field in Settings.model_fields] + ["ROPEWALK_DEV"]
 
 
 def pytest_configure() -> None:
-    """Forget the developer's own settings and keys."""
+    """Forget the developer's own settings and keys, and a hang-up that nohup told us to ignore.
+
+    Children inherit what is ignored, and tests hang up on them.
+    """
     for name in (*_OURS, *_PROVIDER_KEYS):
         os.environ.pop(name, None)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,10 +12,12 @@ from datetime import UTC, datetime, timedelta
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.message import Message, plain_text
 from app.domain.ports import Ids, Salvage, StartRun, ThreadSnapshot, WaitingSend
-from app.domain.run import LIVE, Fence, Released, Run, RunEvent, RunStatus, Waits, advance
+from app.domain.run import FINAL, LIVE, Fence, Released, Run, RunEvent, RunStatus, Waits, advance
 from app.domain.signal import Signal
 from app.domain.storable import decode
 from app.domain.thread import Thread, shown_status
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class MemoryDatabase:
     threads: dict[str, Thread] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
+    withdrawn: set[str] = field(default_factory=set)
+    """Runs that ended while they were held back."""
     held: dict[str, StartRun] = field(default_factory=dict)
     """What the pending runs were started with."""
     waits: dict[str, Waits] = field(default_factory=dict)
@@ -175,10 +179,10 @@ class MemoryDatabase:
         """Return the run that ended last; one that never began had no part in the thread."""
         ended = [
             run
-            for run in self.runs.values()
-            if run.thread_id == thread_id and run.finished_at and run.id in self.queued_at
+            for run in reversed(self.runs.values())
+            if run.thread_id == thread_id and run.status in FINAL and run.id not in self.withdrawn
         ]
-        return max(ended, key=lambda run: run.finished_at or self.now(), default=None)
+        return max(ended, key=lambda run: run.finished_at or LONG_AGO, default=None)
 
     def waited(self, run_id: str) -> timedelta:
         """Return for how long a queued run has waited."""

@@ -63,6 +63,7 @@ def settle(
 def end_pending(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) -> None:
     """End a run that was held back: its thread belongs to another."""
     db.held.pop(run.id)
+    db.withdrawn.add(run.id)
     db.runs[run.id] = replace(
         run,
         status=ending.status,
