@@ -43,10 +43,25 @@ SESSION = {
     "jit": "off",
     "TimeZone": "UTC",
 }
+TRANSACTION_LIMIT = "6s"
+"""Longer than a wait for a lock.  A process that is frozen between the two messages which prepare
+a statement is neither idle nor running one, as the server sees it: no other limit reaches it, and
+it would keep a thread's lock for as long as it stands still."""
 COMMAND_TIMEOUT_S = 12.0
 """Longer than the server's own, which tells more: for a server that does not answer at all."""
 CONNECT_TIMEOUT_S = 5.0
 COLLISION_TRIES = 10
+_LIMITS_TRANSACTIONS = 17
+
+
+async def limit_transactions(connection: "asyncpg.Connection[asyncpg.Record]", limit: str) -> None:
+    """Let the server end every transaction of this session after ``limit`` (Postgres 17 and on)."""
+    if connection.get_server_version().major >= _LIMITS_TRANSACTIONS:
+        await connection.execute(f"SET transaction_timeout = '{limit}'")
+
+
+async def _prepare_session(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    await limit_transactions(connection, TRANSACTION_LIMIT)
 
 
 async def _no_reset(connection: object) -> None:
@@ -80,6 +95,7 @@ class Database:
             max_queries=1 << 62,
             max_inactive_connection_lifetime=0,
             max_cached_statement_lifetime=0,
+            init=_prepare_session,
             reset=_no_reset,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=COMMAND_TIMEOUT_S,

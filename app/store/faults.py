@@ -27,6 +27,7 @@ _TRANSIENT_STATES = frozenset(
     {
         "25006",  # read-only: this server became a standby
         "25P03",  # idle in transaction for too long
+        "25P04",  # a transaction took too long
         "26000",  # a prepared statement is gone: somebody reset the session
         "55P03",  # lock_timeout
     }

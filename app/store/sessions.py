@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from app.domain.errors import ChatError, Contended, StoreUnavailable
 from app.store.addresses import libpq_address
-from app.store.database import CONNECT_TIMEOUT_S, SESSION
+from app.store.database import CONNECT_TIMEOUT_S, SESSION, limit_transactions
 from app.store.faults import COLLISIONS, DRIVER_ERRORS, is_transient, spoils_session, translated
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ SESSION_OF_FUNCTIONS = {
     "statement_timeout": "35s",
     "TimeZone": "UTC",
 }
+TRANSACTION_LIMIT_OF_FUNCTIONS = "40s"
+"""See ``app.store.database.TRANSACTION_LIMIT``."""
 _FAILED = "ropewalk.failed"
 _CONNECTION_LOST = "8s2b"
 """SQLAlchemy's name for what every statement gets that follows the one which lost it."""
@@ -44,11 +46,13 @@ def session_engine(url: str, *, size: int) -> AsyncEngine:
 
     async def connect() -> "RawConnection":
         try:
-            return await asyncpg.connect(
+            connection = await asyncpg.connect(
                 address, timeout=CONNECT_TIMEOUT_S, server_settings=SESSION_OF_FUNCTIONS
             )
+            await limit_transactions(connection, TRANSACTION_LIMIT_OF_FUNCTIONS)
         except DRIVER_ERRORS as error:
             raise StoreUnavailable(f"Postgres cannot be reached: {error}") from error
+        return connection
 
     engine = create_async_engine(
         "postgresql+asyncpg://",
