@@ -131,6 +131,7 @@ def _work(order: Order, declared: Declarations) -> None:
     )
     set_up_logs("text", "INFO")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.get_loop().add_signal_handler(signal.SIGUSR1, _say_what_is_going_on)
         if order.call is None:
             runner.run(worker_process._serve(settings, declared))
         else:
@@ -152,6 +153,12 @@ async def _call(call: dict[str, Any], settings: Settings, declared: Declarations
         except ChatError as error:
             return {"error": error.code, "message": error.message}
         return {"value": value}
+
+
+def _say_what_is_going_on() -> None:
+    """Write down where every task stands: for a play that does not come to an end."""
+    for task in asyncio.all_tasks():
+        task.print_stack(file=sys.stderr)
 
 
 def _note_bodies() -> None:

@@ -38,6 +38,7 @@ def quicken() -> None:
             setattr(module, name, value)
     # Between lease and death, as in production: a frozen process loses its locks first.
     database.SESSION["idle_in_transaction_session_timeout"] = "300ms"
+    database.TRANSACTION_LIMIT = "600ms"
 
 
 def sign_sessions() -> None:

@@ -100,7 +100,7 @@ async def play(
         except PlayBroke as broke:
             played.violations.append(Violation("as played", str(broke)))
         except TimeoutError:
-            sentence = f"not over after {patience_s:g} s: {await lane.state()}"
+            sentence = f"not over after {patience_s:g} s: {await under_way.standstill()}"
             played.violations.append(Violation("comes to an end", sentence))
         finally:
             await under_way.clear_up()
@@ -113,6 +113,16 @@ _SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
 _STEPS = "SELECT run || '/' || name AS key FROM agent_steps"
 _MAY_LIVE = """
 SELECT count(*) FROM agent_workers WHERE split_part(id, '-', 3) = $1 AND gone_at IS NULL
+"""
+_UNFINISHED = """
+SELECT format('%s is %s by %s', agent, status, worker) AS sentence
+  FROM agent_runs WHERE finished_at IS NULL ORDER BY created_at
+"""
+_TRANSACTIONS = """
+SELECT format('%s is %s for %s (%s): %s', application_name, state, now() - state_change,
+              wait_event, left(query, 80)) AS sentence
+  FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL
+   AND pid <> pg_backend_pid()
 """
 _OVER = "SELECT id FROM agent_threads WHERE status NOT IN ('queued', 'running')"
 
@@ -166,6 +176,15 @@ class _Play:
             await asyncio.sleep(LOOK_S)
         await self._see_thawed_ones_out()
         await self._tidied()
+
+    async def standstill(self) -> str:
+        """Let every process log where it stands; return who should be doing what."""
+        for child in self._children.values():
+            child.send(signal.SIGUSR1)
+        rows = await self._lane.database.fetch(_UNFINISHED)
+        rows += await self._lane.database.fetch(_TRANSACTIONS)
+        await asyncio.sleep(HELD_S)
+        return "; ".join(row["sentence"] for row in rows)
 
     async def clear_up(self) -> None:
         """Kill what is left."""
@@ -268,7 +287,7 @@ class _Play:
         """
         self._played.happened.append(kill)
         act, state = self._played.scenario.at_hold, await self._lane.state()
-        if act is None or not act.due(state):
+        if act is None or not act.due(state) or not state.busy:
             held.thaw()
             return
         doing = asyncio.create_task(self._act(act, state), name=act.name)

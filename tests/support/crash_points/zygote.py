@@ -1,6 +1,7 @@
 """The harness's side of ``tests.support.crashing_worker``: forks, and hears who died."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -50,7 +51,8 @@ class Child:
     def send(self, what: signal.Signals) -> None:
         """Send it a signal, if it is still there."""
         if self.is_alive:
-            os.kill(self.pid, what)
+            with contextlib.suppress(ProcessLookupError):  # we have not heard of its end yet
+                os.kill(self.pid, what)
 
     def thaw(self) -> None:
         """Let it go on where it was frozen."""
