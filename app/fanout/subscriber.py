@@ -36,11 +36,12 @@ class Subscriber:
         self._on_resumed = on_resumed
         self._channels: set[str] = set()
         self._link: RedisLink | None = None
+        self._is_heard = False
 
     @property
     def is_connected(self) -> bool:
-        """Whether messages are heard now."""
-        return self._link is not None
+        """Whether all channels are heard now."""
+        return self._is_heard
 
     async def subscribe(self, channel: str) -> None:
         """Return when the channel is heard; while Redis is away, at once: it will be."""
@@ -72,9 +73,10 @@ class Subscriber:
                     if was_lost:
                         log.info("Redis is heard again")
                         self._on_resumed()
+                    self._is_heard = True
                     await link.keep_alive()
             finally:
-                self._link = None
+                self._link, self._is_heard = None, False
                 link.abort()
             was_lost = True
             failures += 1
