@@ -52,14 +52,16 @@ _BEGIN = _entering("""
         ON CONFLICT (id) DO NOTHING
 """)
 _PROMOTE = _entering("""
-    UPDATE agent_runs SET status = 'queued', input = NULL, queued_at = clock_timestamp()
+    UPDATE agent_runs
+       SET status = 'queued', input = NULL, queued_at = clock_timestamp(),
+           deadline_at = clock_timestamp() + time_limit
      WHERE id = $2 AND status = 'pending'
 """)
 _HOLD_BACK = """
 WITH r AS (
-    INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit, deadline_at,
+    INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit,
                             parent_thread, parent, parent_fact, status, input, place, created_at)
-    VALUES ($2, $1, $5, $6::text::json, $7, $8::interval, clock_timestamp() + $8::interval,
+    VALUES ($2, $1, $5, $6::text::json, $7, $8::interval,
             $9, $10, $11, 'pending', $3::text::json, $12, clock_timestamp())
 )
 UPDATE agent_threads
@@ -96,7 +98,7 @@ async def begin(executor: Executor, thread: Thread, start: StartRun, owed: Owed)
 
 
 async def hold_back(executor: Executor, thread: Thread, start: StartRun, owed: Owed) -> None:
-    """Keep a run, with what its user said, until the thread is free."""
+    """Keep a run, with what its user said, until the thread is free; its time begins only then."""
     said: dict[str, Json] = {
         "id": start.message_id,
         "parts": decode(start.parts),

@@ -163,7 +163,7 @@ class MemoryDatabase:
         self, thread: Thread, messages: list[Message], *, complete: bool
     ) -> ThreadSnapshot:
         """Return what a reader sees of a thread at this moment."""
-        newest = self.runs.get(thread.live_run or "") or self._ended_last(thread.id)
+        newest = self.newest_run(thread.id)
         return ThreadSnapshot(
             thread,
             messages,
@@ -175,8 +175,19 @@ class MemoryDatabase:
             complete=complete,
         )
 
-    def _ended_last(self, thread_id: str) -> Run | None:
-        """Return the run that ended last; one that never began had no part in the thread."""
+    def start_clock(self, run_id: str) -> None:
+        """Let the time of a run that becomes live begin, if it has a limit."""
+        if run_id in self.limits:
+            self.deadlines[run_id] = self.now() + self.limits[run_id]
+
+    def newest_run(self, thread_id: str) -> Run | None:
+        """Return the live run, else the one that ended last.
+
+        One that never began had no part in the thread.
+        """
+        thread = self.threads.get(thread_id)
+        if thread is not None and thread.live_run is not None:
+            return self.runs[thread.live_run]
         ended = [
             run
             for run in reversed(self.runs.values())

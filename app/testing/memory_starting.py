@@ -101,6 +101,7 @@ def _enter(
 ) -> None:
     """Make a queued run its thread's live one, its messages in the thread."""
     db.queued_at[run.id] = db.now()
+    db.start_clock(run.id)
     thread = db.threads[run.thread_id]
     thread = replace(
         thread,
@@ -156,7 +157,6 @@ def _started(db: MemoryDatabase, run_id: str) -> StartedRun:
 def _run(db: MemoryDatabase, thread: Thread, start: StartRun, status: RunStatus) -> Run:
     if start.timeout is not None:
         db.limits[start.run_id] = start.timeout
-        db.deadlines[start.run_id] = db.now() + start.timeout
     return Run(
         start.run_id,
         thread.id,

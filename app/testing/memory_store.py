@@ -275,21 +275,16 @@ class MemoryRunStore:
     async def retry(self, thread_id: str, run_id: str | None) -> Run | None:
         """See ``RunStore.retry``."""
         tx = await self._begin()
-        of_thread = [
-            run
-            for run in self._db.runs.values()
-            if run.thread_id == thread_id and run.status is not RunStatus.PENDING
-        ]
-        if not of_thread or run_id not in {None, *(run.id for run in of_thread)}:
+        run = self._db.newest_run(thread_id)
+        of_thread = {run.id for run in self._db.runs.values() if run.thread_id == thread_id}
+        if run is None or run_id not in {None, *of_thread}:
             return None
-        run = of_thread[-1]
         if run_id not in {None, run.id} or run.status is not RunStatus.FAILED:
             raise Conflict(
                 "only the newest run can be retried, and only if it failed",
                 {"runId": run.id, "status": run.status.value},
             )
-        if run.id in self._db.limits:
-            self._db.deadlines[run.id] = self._db.now() + self._db.limits[run.id]
+        self._db.start_clock(run.id)
         thread = self._db.move(
             run, Retried(), tx, error=None, stopped=None, finished_at=None, crashes=0
         )

@@ -111,6 +111,21 @@ async def test_only_the_newest_run_can_be_retried_and_only_if_it_failed(world: S
     assert await world.store.retry(thread_id, other.run.id) is None
 
 
+@pytest.mark.req("RUN-14", "CON-04")
+async def test_a_run_that_was_withdrawn_before_it_began_is_in_nobodys_way(
+    world: StoreWorld,
+) -> None:
+    failed = await world.drive()
+    held = await world.start(thread_key=failed.thread.key, on_busy=OnBusy.QUEUE)
+    await world.store.cancel(failed.thread.id, held.run_id)
+    await world.store.finish(failed.fence, FAILED, None)
+
+    again = await world.store.retry(failed.thread.id, None)
+
+    assert again is not None
+    assert again.id == failed.run.id
+
+
 @pytest.mark.req("RUN-14", "TOOL-06")
 async def test_a_retried_run_finds_the_ends_of_its_children(world: StoreWorld) -> None:
     parent = await world.drive()

@@ -332,17 +332,11 @@ async def test_only_the_own_children_end_with_a_run(world: StoreWorld) -> None:
 
 
 @pytest.mark.req("RUN-14")
-@pytest.mark.parametrize("status", ["pending", "queued", "running", "waiting"])
+@pytest.mark.parametrize("status", ["queued", "running", "waiting"])
 async def test_a_run_that_is_past_its_time_fails_wherever_it_is(
     world: StoreWorld, status: str
 ) -> None:
-    if status == "pending":
-        busy = await world.drive()
-        started = await world.start(
-            thread_key=busy.thread.key, on_busy=OnBusy.QUEUE, timeout=AT_ONCE
-        )
-    else:
-        started = await world.start(agent="a", timeout=AT_ONCE)
+    started = await world.start(agent="a", timeout=AT_ONCE)
     if status in {"running", "waiting"}:
         claimed = await world.claim("a")
         if status == "waiting":
@@ -358,7 +352,22 @@ async def test_a_run_that_is_past_its_time_fails_wherever_it_is(
     assert run.error is not None
     assert run.error.code == "TIMED_OUT"
     assert len(world.around.aborted) == (1 if status == "running" else 0)
-    if status != "pending":
-        assert (await world.thread(started.thread_id)).error == run.error
+    assert (await world.thread(started.thread_id)).error == run.error
     for other in (unlimited, in_time):
         assert (await world.run(other.run_id)).status is RunStatus.QUEUED
+
+
+@pytest.mark.req("RUN-14", "CON-04")
+async def test_the_time_of_a_run_that_is_held_back_begins_when_it_may_begin(
+    world: StoreWorld,
+) -> None:
+    busy = await world.drive()
+    held = await world.start(thread_key=busy.thread.key, on_busy=OnBusy.QUEUE, timeout=AT_ONCE)
+
+    while_held = await world.store.fail_overdue()
+    await world.store.finish(busy.fence, Ending.completed("final"), None)
+
+    assert while_held == 0
+    assert (await world.run(held.run_id)).status is RunStatus.QUEUED
+    assert await world.store.fail_overdue() == 1
+    assert (await world.thread(held.thread_id)).error is not None

@@ -85,6 +85,7 @@ async def test_every_watched_thread_is_heard_again(stage: Stage) -> None:
 async def test_b60_a_link_that_went_silent_is_noticed_within_five_seconds(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:
+    await stage.watch()
     os.kill(redis_server.pid, signal.SIGSTOP)
     try:
         await wait_until(
@@ -130,11 +131,12 @@ async def test_watching_while_redis_is_away_returns_and_is_heard_later(
 
 
 async def test_an_idle_link_stays(stage: Stage) -> None:
+    await stage.watch()
     before = await subscribed_links(stage)
 
     await asyncio.sleep(2.5)  # two pings: time is what is tested
 
-    assert await subscribed_links(stage) == before
+    assert await subscribed_links(stage) == before != set()
     assert stage.gaps == 0
 
 

@@ -51,7 +51,8 @@ def _send_faults(
         if sent.run is None and sent.refused is None:
             yield f"{sent.key}: the send {sent.dedupe} was never answered"
         is_right = len(found) == 1 if sent.is_steered else found == [sent.run]
-        if sent.run is not None and not is_right:
+        is_withdrawn = not found and _was_withdrawn(ledger, runs.get(sent.run or ""))
+        if sent.run is not None and not is_right and not is_withdrawn:
             yield f"{sent.key}: the send {sent.dedupe}, accepted as {sent.run}, is in {found}"
         if sent.run is None and found:
             yield f"{sent.key}: the send {sent.dedupe} was refused, and is in {found}"
@@ -63,6 +64,16 @@ def _send_faults(
         by_a_message = bool(first) and first[0]["dedupe"] in ledger.sends
         if run["id"] not in begun and run["parent"] is None and not by_a_message:
             yield f"run {run['id']} was started by nobody's accepted send"
+
+
+def _was_withdrawn(ledger: Ledger, run: Row | None) -> bool:
+    """Whether a run was cancelled, as somebody asked, while it was still held back."""
+    return (
+        run is not None
+        and run["status"] == "cancelled"
+        and run["input"] is not None
+        and run["id"] in ledger.cancels
+    )
 
 
 def _order_faults(ledger: Ledger, messages: Sequence[Row]) -> Iterator[str]:

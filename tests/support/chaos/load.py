@@ -138,8 +138,11 @@ class Talker:
             return
         kind = self._rng.random()
         if kind < 0.15 and not self._weather.gentle:
-            if await self._cancelled(key, runs[0]) and len(runs) == 1 and self._rng.random() < 0.5:
-                return  # the thread is free at once, whatever the page shows
+            if await self._cancelled(key, runs[0]):
+                if len(runs) == 1 and self._rng.random() < 0.5:
+                    return  # the thread is free at once, whatever the page shows
+                # A run that was still held back takes its message with it.
+                sents = [sent for sent in sents if sent.run != runs[0]]
         elif kind < (0.25 if self.agent == "rejecting" else 0.6):
             sents += await self._say_more(key)
         await self._until_rest(key, screen, [sent for sent in sents if sent.run is not None])
