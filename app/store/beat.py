@@ -147,7 +147,6 @@ class Beat:
         except RuntimeError as error:  # the loop was closed under us
             log.info("the heartbeat ends with its event loop: %s", error)
         finally:
-            watch.close()
             self._leave()
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:

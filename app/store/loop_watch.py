@@ -6,6 +6,10 @@ death.  The price is that a loop which never moves again would be immortal: afte
 
 Only time during which the watching thread itself was running counts.  A process that was
 frozen and thaws finds hours gone by; its loop has not been stuck, it has not been asked.
+
+Code that holds the interpreter's lock stops this thread and the beat as well, so that others take
+the runs over.  Nothing here looks at frames without that lock: a timer that does
+(``faulthandler.dump_traceback_later``) may crash a process that thaws.
 """
 
 import asyncio
@@ -22,9 +26,6 @@ from typing import TextIO
 log = logging.getLogger(__name__)
 
 WARN_AFTER_S = 0.5
-DUMP_AFTER_S = 5.0
-"""When even this thread does not run, because something holds the interpreter's lock, a timer
-that needs no lock writes down where it is held."""
 LOOK_EVERY_S = 0.25
 _FRAMES = 6
 
@@ -81,15 +82,8 @@ class LoopWatch:
             self._is_named = True
             log.warning("the event loop is held up by %s\n%s", self._holder(), self._where())
 
-    def close(self) -> None:
-        """Disarm the timer that writes tracebacks."""
-        if self._dump_to is not None:
-            faulthandler.cancel_dump_traceback_later()
-
     def _move(self) -> None:
         self._has_moved = True
-        if self._dump_to is not None:
-            faulthandler.dump_traceback_later(DUMP_AFTER_S, file=self._dump_to)
 
     def _holder(self) -> str:
         task = asyncio.current_task(self._loop)

@@ -83,6 +83,8 @@ class Talker:
         self.keys: list[str] = []
         self.is_idle = False
         self.is_stuck = False
+        self.doing = ""
+        """What it waits for just now."""
         self._urls = urls
         self._rng = rng
         self._ledger = ledger
@@ -149,6 +151,7 @@ class Talker:
         await self._retry(key, screen)
 
     async def _until_rest(self, key: str, screen: Screen, sents: Sequence[Sent]) -> None:
+        self.doing = f"sees {screen.watch.value}"
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not screen.rests_after(sents):  # noqa: ASYNC110  # two pages change it
@@ -200,6 +203,7 @@ class Talker:
         """Send until there is an answer that says yes or no."""
         args = {"agent": sent.agent, "key": sent.key, "input": sent.text}
         sent.begun = sent.begun or time.monotonic()
+        self.doing = f"sends {sent.dedupe}"
         while True:
             try:
                 answer = await page.call(AGENT_RUN, args, dedupe=sent.dedupe)
@@ -252,4 +256,5 @@ class Talker:
 
     async def _until_answered(self, function: str, key: str, run: str) -> dict[str, Any] | None:
         args = {"key": key, "runId": run}
+        self.doing = f"calls {function} for {run}"
         return await until_answered(self.pages, function, args, self._rng, self._ledger)

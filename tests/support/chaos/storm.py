@@ -20,7 +20,7 @@ from tests.support.chaos.crowd import MOODS, Watcher
 from tests.support.chaos.deployment import Deployment
 from tests.support.chaos.laws import page_faults, promise_faults
 from tests.support.chaos.ledger import Ledger
-from tests.support.chaos.load import Talker, Weather
+from tests.support.chaos.load import PATIENCE_S, Talker, Weather
 from tests.support.chaos.look import Look
 from tests.support.chaos.meter import Meter
 from tests.support.chaos.nemesis import Nemesis
@@ -33,7 +33,7 @@ from tests.support.wait_until import wait_until
 
 SERVING_S = 30.0
 LEVEL_S = 10.0
-REST_S = 60.0
+REST_S = PATIENCE_S + 15.0
 RENDERED = 30
 """Messages of a thread up to which its history is rendered at every moment: it costs the square."""
 
@@ -219,11 +219,12 @@ class Storm:
     async def _rest(self) -> None:
         """Let everybody come to an end, and every page to what is stored."""
         self.weather.over = True
-        await wait_until(
-            lambda: all(talker.is_idle for talker in self.talkers),
-            description="every talker is done",
-            timeout_s=REST_S,
-        )
+        deadline = time.monotonic() + REST_S
+        while not all(talker.is_idle for talker in self.talkers) and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        for talker in self.talkers:
+            if not talker.is_idle:
+                self.ledger.violated(f"{talker.keys[-1]}: its talker waits for ever: {talker.doing}")
         for client in self.clients:
             client.mood = Mood(client.mood.name)
         left = None
