@@ -23,7 +23,7 @@ class RungByTheQueue(AgentWorld):
 
 
 @pytest.mark.req("RUN-12")
-async def test_a_run_outlives_the_time_limit_of_the_job_that_started_it(
+async def test_b07_a_run_outlives_the_time_limit_of_the_job_that_started_it(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_worker, "JOB_S", JOB_S)

@@ -124,7 +124,7 @@ async def test_held_back_runs_keep_their_order_while_runs_end(world: StoreWorld)
 
 @pytest.mark.req("CON-07", "SIG-03", "SIG-04")
 @pytest.mark.parametrize("kind", ["steer", *SignalMode])
-async def test_what_is_said_at_the_end_of_a_run_is_read_by_it_or_by_the_next(
+async def test_b25_what_is_said_at_the_end_of_a_run_is_read_by_it_or_by_the_next(
     world: StoreWorld, kind: str
 ) -> None:
     """Field case B25: a message that arrives mid-turn is lost, or is delivered twice."""

@@ -57,7 +57,7 @@ async def test_each_timer_is_fired_by_one_of_three_processes(
     assert await world.store.stranded() == []
 
 
-async def test_a_thread_that_is_held_does_not_hold_up_other_timers(
+async def test_b26_a_thread_that_is_held_does_not_hold_up_other_timers(
     world: StoreWorld, rival: Rival
 ) -> None:
     """Field case B26: one stuck item blocks a queue."""
@@ -204,7 +204,7 @@ async def _park_for_good(world: StoreWorld, claimed: ClaimedRun) -> None:
 
 
 @pytest.mark.req("RUN-14")
-async def test_a_run_whose_version_nobody_has_fails_and_says_so(
+async def test_b18_a_run_whose_version_nobody_has_fails_and_says_so(
     world: StoreWorld, rival: Rival
 ) -> None:
     """Field case B18: runs of the old version are never resumed, and nobody says so."""

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from app.domain.ports import Recorded
+from app.domain.ports import OnBusy, Recorded
 from app.domain.record import Record
 from app.domain.run import Fence
-from tests.support.store_world import StoreWorld, a_result, a_turn, an_answer
+from app.domain.signal import SignalMode
+from tests.support.store_world import StoreWorld, a_result, a_signal, a_turn, an_answer
 
 pytestmark = pytest.mark.req("DUR-06", "SUB-04")
 
@@ -59,6 +60,33 @@ async def test_parallel_results_and_other_steps_all_land(world: StoreWorld) -> N
     assert [row.seq for row in rows] == list(range(1, 43))
     assert [row.parts[0]["output"] for row in rows[2:]] == list(range(40))
     assert len({row.version for row in rows[2:]}) == 40
+
+
+@pytest.mark.req("CON-04", "CON-07")
+async def test_b69_results_sends_and_signals_on_one_thread_at_once_all_land(
+    world: StoreWorld,
+) -> None:
+    claimed = await world.drive()
+    fence, thread = claimed.fence, claimed.thread
+    calls = [f"call_{n}" for n in range(20)]
+    await world.store.record(fence, a_turn(fence, 0, calls))
+    results = [a_result(fence, 0, n, call, n) for n, call in enumerate(calls)]
+    signals = [a_signal(thread.id, f"signal {n}", mode=SignalMode.INJECT) for n in range(20)]
+    to_thread = {"thread_key": thread.key, "agent": claimed.run.agent}
+
+    await asyncio.gather(
+        *(world.store.record(fence, result) for result in results),
+        *(world.store.signal(signal) for signal in signals),
+        *(world.start(on_busy=OnBusy.STEER, **to_thread) for _ in range(20)),
+        *(world.start(on_busy=OnBusy.QUEUE, **to_thread) for _ in range(20)),
+    )
+
+    rows = await world.store.history(thread.id)
+    waiting = (await world.snapshot(thread.id)).waiting
+    assert [row.seq for row in rows] == list(range(1, 23))
+    assert [row.parts[0]["output"] for row in rows[2:]] == list(range(20))
+    assert len({each.id for each in waiting}) == 60
+    assert await world.store.stranded() == []
 
 
 def a_step_in_between(fence: Fence, number: int) -> Record:
