@@ -53,12 +53,24 @@ class Screen:
         thread = self.watch.value or {}
         return thread.get("runId") if thread.get("status") == "failed" else None
 
-    def rests_after(self, sents: Sequence[Sent]) -> bool:
-        """Whether it shows that these were answered, and nothing else goes on."""
+    @property
+    def changed_at(self) -> str | None:
+        """When the thread that is shown was changed last."""
+        thread: dict[str, Any] = self.watch.value or {}
+        return thread.get("updatedAt")
+
+    def rests_after(self, sents: Sequence[Sent], since: str | None) -> bool:
+        """Whether it shows that these were answered, and nothing else goes on.
+
+        Args:
+            sents: what was said.
+            since: what is shown has to be of another moment.
+        """
         asked = [row for row in self.view.rows if row["role"] == "user"]
         thread = self.watch.value
         return (
             thread is not None
+            and thread["updatedAt"] != since
             and thread["status"] not in BUSY
             and not thread["waiting"]
             and {sent.dedupe for sent in sents} <= {row.get("dedupe") for row in asked}
@@ -150,11 +162,13 @@ class Talker:
         await self._until_rest(key, screen, [sent for sent in sents if sent.run is not None])
         await self._retry(key, screen)
 
-    async def _until_rest(self, key: str, screen: Screen, sents: Sequence[Sent]) -> None:
+    async def _until_rest(
+        self, key: str, screen: Screen, sents: Sequence[Sent], *, since: str | None = None
+    ) -> None:
         self.doing = f"sees {screen.watch.value}"
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while not screen.rests_after(sents):  # noqa: ASYNC110  # two pages change it
+                while not screen.rests_after(sents, since):  # noqa: ASYNC110  # two pages change it
                     await asyncio.sleep(LOOK_S)
         except TimeoutError:
             said = [(sent.dedupe, sent.run) for sent in sents]
@@ -245,14 +259,14 @@ class Talker:
     async def _retry(self, key: str, screen: Screen) -> None:
         """Let a run that failed go on, a few times."""
         for _ in range(self._rng.choice((0, 2, 4))):
-            run = screen.failed_run
+            run, since = screen.failed_run, screen.changed_at
             if run is None or self.is_stuck:
                 return
             self._ledger.retries.add(run)
             self._ledger.figures["retries"] += 1
-            await self._until_answered("agentRetry", key, run)
-            screen.watch.value = None  # what comes next is news
-            await self._until_rest(key, screen, ())
+            answer = await self._until_answered("agentRetry", key, run)
+            if answer and answer["retried"]:
+                await self._until_rest(key, screen, (), since=since)
 
     async def _until_answered(self, function: str, key: str, run: str) -> dict[str, Any] | None:
         args = {"key": key, "runId": run}

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import asyncpg
@@ -219,12 +219,15 @@ class Storm:
     async def _rest(self) -> None:
         """Let everybody come to an end, and every page to what is stored."""
         self.weather.over = True
-        deadline = time.monotonic() + REST_S
-        while not all(talker.is_idle for talker in self.talkers) and time.monotonic() < deadline:
-            await asyncio.sleep(0.05)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_S):
+                while not all(talker.is_idle for talker in self.talkers):  # noqa: ASYNC110  # many
+                    await asyncio.sleep(0.05)
         for talker in self.talkers:
             if not talker.is_idle:
-                self.ledger.violated(f"{talker.keys[-1]}: its talker waits for ever: {talker.doing}")
+                self.ledger.violated(
+                    f"{talker.keys[-1]}: its talker waits for ever: {talker.doing}"
+                )
         for client in self.clients:
             client.mood = Mood(client.mood.name)
         left = None
