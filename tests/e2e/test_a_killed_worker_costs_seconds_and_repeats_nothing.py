@@ -4,19 +4,21 @@ Real processes that are really killed, two workers, tools that count outside our
 """
 
 import os
+import random
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 import redis
 
 from tests.support.counted import Counted
 from tests.support.dev_process import DevProcess, dev_process
+from tests.support.plays import play, work
 from tests.support.sessions import Session, seconds_until
+from tests.support.stored import Stored
 from tests.support.wait_until import wait_until_sync
 
 AGENTS = Path(__file__).parent / "agents"
@@ -30,31 +32,15 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
 
 
 @pytest.fixture(scope="module")
+def stored(dev: DevProcess) -> Stored:
+    return Stored(dev)
+
+
+@pytest.fixture(scope="module")
 def dev(counted: Counted) -> Iterator[DevProcess]:
     env = {"COUNTER_FILE": str(counted.path)}
     with dev_process(agents=AGENTS, env=env, workers=2) as process:
         yield process.start()
-
-
-def worker_of(dev: DevProcess, run_id: str) -> int:
-    """Return the process that drives a run."""
-    with psycopg.connect(dev.ready()["databaseUrl"], autocommit=True) as connection:
-        row = connection.execute("SELECT worker FROM agent_runs WHERE id = %s", [run_id]).fetchone()
-    assert row is not None
-    assert row[0] is not None, "no worker has the run"
-    return int(str(row[0]).rpartition("-")[2])
-
-
-def both_beat(dev: DevProcess) -> bool:
-    """Return whether both workers have been up long enough to notice a death."""
-    pids = [str(pid) for pid in dev.pids("worker")]
-    with psycopg.connect(dev.ready()["databaseUrl"], autocommit=True) as connection:
-        row = connection.execute(
-            "SELECT count(*) FROM agent_workers"
-            " WHERE beat > 2 AND gone_at IS NULL AND split_part(id, '-', 3) = ANY (%s)",
-            [pids],
-        ).fetchone()
-    return row == (2,)
 
 
 def assert_whole(view: dict[str, Any], calls: int) -> None:
@@ -70,13 +56,13 @@ def assert_whole(view: dict[str, Any], calls: int) -> None:
 
 
 @pytest.mark.req("DUR-03", "DUR-07")
-def test_killed_in_a_tool(dev: DevProcess, counted: Counted) -> None:
-    wait_until_sync(lambda: both_beat(dev), description="two workers are up", timeout_s=20)
+def test_killed_in_a_tool(dev: DevProcess, stored: Stored, counted: Counted) -> None:
+    stored.wait_for_workers()
     session = Session(dev, "counting")
     run = session.send("count 2 1.0")
     wait_until_sync(lambda: counted.started(run) == 1, description="the first tool runs")
 
-    os.kill(worker_of(dev, run), signal.SIGKILL)
+    os.kill(stored.driver_of(run), signal.SIGKILL)
     took = seconds_until(lambda: counted.started(run) == 2, description="it runs elsewhere")
     view = session.until_ended()
 
@@ -87,8 +73,8 @@ def test_killed_in_a_tool(dev: DevProcess, counted: Counted) -> None:
 
 @pytest.mark.req("DUR-03", "DUR-07")
 @pytest.mark.parametrize("ends", [1, 6, 13])
-def test_killed_between_steps(dev: DevProcess, counted: Counted, ends: int) -> None:
-    wait_until_sync(lambda: both_beat(dev), description="two workers are up", timeout_s=20)
+def test_killed_between_steps(dev: DevProcess, stored: Stored, counted: Counted, ends: int) -> None:
+    stored.wait_for_workers()
     session = Session(dev, "counting")
     run = session.send(f"count {CALLS} 0.02")
     wait_until_sync(
@@ -97,7 +83,7 @@ def test_killed_between_steps(dev: DevProcess, counted: Counted, ends: int) -> N
         interval_s=0.0005,
     )
 
-    os.kill(worker_of(dev, run), signal.SIGKILL)
+    os.kill(stored.driver_of(run), signal.SIGKILL)
     before = counted.started(run)
     took = seconds_until(lambda: counted.started(run) > before, description="it goes on elsewhere")
     view = session.until_ended()
@@ -110,14 +96,53 @@ def test_killed_between_steps(dev: DevProcess, counted: Counted, ends: int) -> N
     assert len(counted.repeated(run)) <= 1
 
 
+@pytest.mark.req("DUR-03", "DUR-07")
+def test_b11_parallel_calls_that_had_finished_stay_so_and_all_keep_their_order(
+    dev: DevProcess, stored: Stored, counted: Counted
+) -> None:
+    rng = random.Random(11)  # noqa: S311  # repeatable
+    plays = [[rng.randrange(200), rng.randrange(200), 1200] for _ in range(5)]
+    for sleeps in plays:
+        rng.shuffle(sleeps)
+    sessions = [Session(dev, "playing") for _ in plays]
+    runs = [
+        session.send(play([work(ms / 1000, f"after {ms} ms") for ms in sleeps]))
+        for session, sleeps in zip(sessions, plays, strict=True)
+    ]
+    wait_until_sync(
+        lambda: len(_finished(stored, runs)) == 10, description="two calls of each have finished"
+    )
+
+    for pid in dev.pids("worker"):
+        os.kill(pid, signal.SIGKILL)
+    kept = _finished(stored, runs)
+
+    for session, run, sleeps in zip(sessions, runs, plays, strict=True):
+        rows = session.until_ended()["messages"]
+        starts = counted.events("start", run)
+        assert sorted(starts.values()) == [1, 1, 2]
+        assert {key for key, times in starts.items() if times == 1} <= kept
+        results = [row["parts"][0] for row in rows if row["role"] == "tool"]
+        assert [each["toolCallId"] for each in results] == ["call_0_0", "call_0_1", "call_0_2"]
+        assert [each["output"] for each in results] == [f"after {ms} ms" for ms in sleeps]
+        assert [row["seq"] for row in rows] == [1, 2, 3, 4, 5, 6]
+        assert rows[-1]["text"] == "done"
+
+
+def _finished(stored: Stored, runs: list[str]) -> set[str]:
+    """Return the idempotency keys of all finished calls."""
+    statement = "SELECT run, name FROM agent_steps WHERE run = ANY (%s) AND name LIKE 'tool:%%'"
+    return {f"{row['run']}/{row['name']}" for row in stored.rows(statement, runs)}
+
+
 @pytest.mark.req("DUR-03", "SUB-08")
-def test_killed_in_a_stream(dev: DevProcess) -> None:
-    wait_until_sync(lambda: both_beat(dev), description="two workers are up", timeout_s=20)
+def test_killed_in_a_stream(dev: DevProcess, stored: Stored) -> None:
+    stored.wait_for_workers()
     session = Session(dev, "telling")
     run = session.send("go")
     session.until(lambda view: view["status"] == "running", description="it runs")
 
-    os.kill(worker_of(dev, run), signal.SIGKILL)
+    os.kill(stored.driver_of(run), signal.SIGKILL)
     begun = time.monotonic()
     view = session.until_ended()
 
@@ -143,25 +168,20 @@ def test_redis_is_flushed_in_the_middle(dev: DevProcess, counted: Counted) -> No
 
 @pytest.mark.req("IMP-31")
 def test_a_worker_that_is_told_to_stop_hands_its_run_over(
-    dev: DevProcess, counted: Counted
+    dev: DevProcess, stored: Stored, counted: Counted
 ) -> None:
-    wait_until_sync(lambda: both_beat(dev), description="two workers are up", timeout_s=20)
+    stored.wait_for_workers()
     session = Session(dev, "telling")
     run = session.send("go")
     session.until(lambda view: view["status"] == "running", description="it runs")
-    first = worker_of(dev, run)
+    first = stored.driver_of(run)
 
     os.kill(first, signal.SIGTERM)
     begun = time.monotonic()
-    session.until(lambda _: _other_worker(dev, run, first), description="it runs elsewhere")
+    session.until(
+        lambda _: stored.worker_of(run) not in {None, first}, description="it runs elsewhere"
+    )
 
     assert time.monotonic() - begun < 1.0
     assert session.until_ended()["status"] == "completed"
     assert counted.repeated(run) == []
-
-
-def _other_worker(dev: DevProcess, run: str, than: int) -> bool:
-    try:
-        return worker_of(dev, run) != than
-    except AssertionError:
-        return False

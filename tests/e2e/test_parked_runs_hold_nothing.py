@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
 import psycopg
 import pytest
 import redis
@@ -50,12 +49,7 @@ def test_parked_runs_survive_every_process(dev: DevProcess, counted: Counted) ->
     dev.start()
 
     for session in parked:
-        answer = httpx2.post(
-            f"{dev.url}/functions/agents:agentResolveApproval",
-            json={"key": session.key, "toolCallId": "call_sign", "decision": "approved"},
-            timeout=10,
-        )
-        assert answer.status_code == 200, answer.text
+        session.approve("call_sign")
     for session, run in zip(parked, runs, strict=True):
         assert session.until_ended()["messages"][-1]["text"] == "done"
         assert counted.started(run) == 1

@@ -21,15 +21,31 @@ class Session:
         self.agent = agent
         self.key = f"{agent}-{uuid.uuid4().hex[:8]}"
 
-    def send(self, message: str) -> str:
+    def send(self, message: str, *, dedupe: str | None = None) -> str:
         """Start a run and return its id."""
         answer = httpx2.post(
             f"{self._dev.url}/agents/{self.agent}",
             json={"message": message, "sessionId": self.key},
+            headers={"idempotency-key": dedupe} if dedupe else {},
             timeout=10,
         )
         assert answer.status_code == 202, answer.text
         return str(answer.json()["runId"])
+
+    def cancel(self, run_id: str) -> bool:
+        """Cancel a run; return whether this ended it."""
+        answer = httpx2.post(f"{self._dev.url}/runs/{run_id}/cancel", timeout=10)
+        assert answer.status_code == 200, answer.text
+        return bool(answer.json()["cancelled"])
+
+    def approve(self, call_id: str) -> None:
+        """Approve a call that waits for a person."""
+        answer = httpx2.post(
+            f"{self._dev.url}/functions/agents:agentResolveApproval",
+            json={"key": self.key, "toolCallId": call_id, "decision": "approved"},
+            timeout=10,
+        )
+        assert answer.status_code == 200, answer.text
 
     def view(self) -> View:
         """Return the session as the server shows it."""

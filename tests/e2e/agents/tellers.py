@@ -5,9 +5,7 @@ ends, so that a test can see what ran, whatever the stores say.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -19,17 +17,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from app import Agent, ToolContext, tool
+from tests.support.counted import note
 
 CALLS = 20
-
-
-def _note(event: str, ctx: ToolContext) -> None:
-    line = f"{event} {ctx.idempotency_key}\n".encode()
-    descriptor = os.open(Path(os.environ["COUNTER_FILE"]), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(descriptor, line)
-    finally:
-        os.close(descriptor)
 
 
 @tool
@@ -39,17 +29,17 @@ async def count(ctx: ToolContext, seconds: float = 0.0) -> str:
     Args:
         seconds: how long it takes.
     """
-    _note("start", ctx)
+    note("start", ctx.idempotency_key)
     await asyncio.sleep(seconds)
-    _note("end", ctx)
+    note("end", ctx.idempotency_key)
     return "counted"
 
 
 @tool(needs_approval=True)
 async def sign(ctx: ToolContext) -> str:
     """Sign something that only a person may have signed."""
-    _note("start", ctx)
-    _note("end", ctx)
+    note("start", ctx.idempotency_key)
+    note("end", ctx.idempotency_key)
     return "signed"
 
 

@@ -1,0 +1,120 @@
+"""A wait of thirty hours, a tool that lets nobody else run, a run of three hundred steps."""
+
+import statistics
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.support.counted import Counted
+from tests.support.dev_process import DevProcess, dev_process
+from tests.support.plays import play, work
+from tests.support.sessions import Session
+from tests.support.stored import Stored
+from tests.support.wait_until import wait_until_sync
+
+AGENTS = Path(__file__).parent / "agents"
+HOGS_FOR_S = 5
+"""Twice and a half as long as a silent worker is thought to be alive."""
+STEPS = 300
+SAMPLE = 50
+MAY_GROW_BY = 1.5
+
+_MOMENTS = """
+SELECT table_name, column_name FROM information_schema.columns
+ WHERE table_schema = 'public' AND table_name LIKE 'agent\\_%'
+   AND data_type = 'timestamp with time zone'
+"""
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    return Counted(tmp_path_factory.mktemp("counted") / "log")
+
+
+@pytest.fixture(scope="module")
+def dev(counted: Counted) -> Iterator[DevProcess]:
+    env = {"COUNTER_FILE": str(counted.path), "OPEN_THREADS_DECIDE": "true"}
+    with dev_process(agents=AGENTS, env=env, workers=2) as process:
+        yield process.start()
+
+
+@pytest.fixture(scope="module")
+def stored(dev: DevProcess) -> Stored:
+    return Stored(dev)
+
+
+@pytest.mark.req("DUR-12", "APR-09")
+def test_b08_a_run_that_waited_for_thirty_hours_needs_nothing_in_redis(
+    dev: DevProcess, stored: Stored, counted: Counted
+) -> None:
+    session = Session(dev, "playing")
+    run = session.send(play([("sign", {})], [work()]))
+    session.until(lambda view: view["pendingApprovals"], description="it waits for a person")
+
+    with redis.Redis.from_url(dev.ready()["redisUrl"]) as client:
+        client.flushall()
+    for each in stored.rows(_MOMENTS):
+        table, column = each["table_name"], each["column_name"]
+        stored.rows(f"UPDATE {table} SET {column} = {column} - interval '30 hours'")  # noqa: S608
+    session.approve("call_0_0")
+    view = session.until_ended()
+
+    assert (view["status"], view["messages"][-1]["text"]) == ("completed", "done")
+    assert set(counted.events("end", run).values()) == {1}
+    assert counted.started(run) == 2
+
+
+@pytest.mark.req("DUR-03", "RUN-12")
+def test_b09_a_tool_that_lets_nobody_else_run_is_called_once_and_named(
+    dev: DevProcess, stored: Stored, counted: Counted
+) -> None:
+    session = Session(dev, "playing")
+    run = session.send(play([("hog_the_loop", {"seconds": HOGS_FOR_S})]))
+    view = session.until_ended()
+
+    assert (view["status"], view["messages"][-1]["text"]) == ("completed", "done")
+    assert counted.started(run) == 1
+    assert (stored.run(run)["attempts"], stored.run(run)["crashes"]) == (1, 0)
+    _, _, warning = dev.log().partition(f"the event loop is held up by task 'run {run}")
+    assert "in hog_the_loop" in "".join(warning.splitlines()[:20])
+
+
+@pytest.mark.req("DUR-07", "RUN-12")
+def test_b16_the_last_of_three_hundred_steps_cost_what_the_first_did(
+    dev: DevProcess, stored: Stored
+) -> None:
+    session = Session(dev, "playing")
+    run = session.send(play(*[[work()]] * STEPS))
+    wait_until_sync(
+        lambda: stored.run(run)["status"] == "completed",
+        description="it completes",
+        timeout_s=40,
+        interval_s=0.2,
+    )
+
+    steps = stored.rows(
+        "SELECT split_part(name, ':', 1) AS kind, created_at AS at FROM agent_steps"
+        " WHERE run = %s ORDER BY turn, name",
+        run,
+    )
+    for kind in ("llm", "tool"):
+        costs = [
+            _seconds(before["at"], step["at"])
+            for before, step in pairwise(steps)
+            if step["kind"] == kind
+        ]
+        assert len(costs) == STEPS
+        assert _typical(costs[-SAMPLE:]) < MAY_GROW_BY * _typical(costs[:SAMPLE])
+
+
+def _seconds(begin: datetime, end: datetime) -> float:
+    return (end - begin).total_seconds()
+
+
+def _typical(costs: list[float]) -> float:
+    """Return what three of four steps took longer than: a busy machine disturbs that least."""
+    return statistics.quantiles(costs, n=4)[0]
