@@ -282,4 +282,6 @@ class Run:
     """The version of the agent that the run is pinned to."""
     parent: ParentStep | None = None
     created_at: datetime | None = None
+    queued_at: datetime | None = None
+    """When it last became ready to be claimed; a take-over and a hand-over leave it its place."""
     finished_at: datetime | None = None

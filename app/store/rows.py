@@ -23,7 +23,7 @@ THREAD = (
 RUN = (
     *("id", "thread", "agent", "status", "turn", "usage", "policy", "stopped", "error", "worker"),
     *("attempts", "crashes", "agent_version", "parent", "parent_thread", "parent_fact"),
-    *("created_at", "finished_at"),
+    *("created_at", "queued_at", "finished_at"),
 )
 MESSAGE = (
     *("id", "thread", "run", "seq", "version", "role", "status", "turn", "parts", "model_name"),
@@ -104,6 +104,7 @@ def run_from(row: Row, prefix: str = "") -> Run:
         agent_version=row[f"{prefix}agent_version"],
         parent=_parent(row, prefix),
         created_at=row[f"{prefix}created_at"],
+        queued_at=row[f"{prefix}queued_at"],
         finished_at=row[f"{prefix}finished_at"],
     )
 

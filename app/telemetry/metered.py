@@ -74,9 +74,9 @@ def _count_claims(metrics: Metrics, claimed: list[ClaimedRun]) -> None:
     metrics.runs.labels(RunStatus.RUNNING.value).inc(len(claimed))
     now = datetime.now(UTC)
     for each in claimed:
-        if each.run.attempts == 1 and each.run.created_at is not None:
+        if each.run.attempts == 1 and each.run.queued_at is not None:
             # Two clocks meet here, the database's and ours: a skew must not read as negative.
-            metrics.claim_lag.observe(max(0.0, (now - each.run.created_at).total_seconds()))
+            metrics.claim_lag.observe(max(0.0, (now - each.run.queued_at).total_seconds()))
 
 
 def _ignore(call: str, arguments: tuple[Any, ...], result: object) -> None:

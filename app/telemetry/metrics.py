@@ -37,7 +37,9 @@ class Metrics:
         GCCollector(registry=self.registry)
 
         self.runs = self._counter("run_transitions", "Runs by the status they went to.", "status")
-        self.claim_lag = self._slow("claim_lag_seconds", "From a run's start to its first claim.")
+        self.claim_lag = self._slow(
+            "claim_lag_seconds", "From the moment a run may begin to its first claim."
+        )
         self.failures = self._counter("run_failures", "Runs that failed, by error code.", "code")
         self.unfinished = self._gauge("runs_unfinished", "Unfinished runs, by status.", "status")
         self.queue_age = self._gauge("queue_oldest_seconds", "Age of the oldest queued run.")

@@ -60,7 +60,6 @@ class MemoryDatabase:
     held: dict[str, StartRun] = field(default_factory=dict)
     """What the pending runs were started with."""
     waits: dict[str, Waits] = field(default_factory=dict)
-    queued_at: dict[str, datetime] = field(default_factory=dict)
     crashed_at: dict[str, datetime] = field(default_factory=dict)
     limits: dict[str, timedelta] = field(default_factory=dict)
     deadlines: dict[str, datetime] = field(default_factory=dict)
@@ -102,13 +101,12 @@ class MemoryDatabase:
     def move(self, run: Run, event: RunEvent, tx: Transaction, **changes: object) -> Thread:
         """Move a thread's live run by one event; every move is a visible change."""
         change = advance(run.status, event)
-        moved: Run = replace(run, status=change.status, **changes)  # type: ignore[arg-type]  # field names
-        self.runs[run.id] = moved
         if change.status is RunStatus.QUEUED:
             if not isinstance(event, Released):
-                self.queued_at[run.id] = self.now()
+                changes["queued_at"] = self.now()
             if run.status is not RunStatus.QUEUED:
                 tx.queued.append(run.id)
+        self.runs[run.id] = replace(run, status=change.status, **changes)  # type: ignore[arg-type]  # field names
         thread = self.threads[run.thread_id]
         return self.put(
             replace(
@@ -197,7 +195,7 @@ class MemoryDatabase:
 
     def waited(self, run_id: str) -> timedelta:
         """Return for how long a queued run has waited."""
-        return self.now() - self.queued_at[run_id]
+        return self.now() - (self.runs[run_id].queued_at or LONG_AGO)
 
     def _waiting(self, thread_id: str) -> list[WaitingSend]:
         sends = [

@@ -100,7 +100,7 @@ def _enter(
     title: str | None = None,
 ) -> None:
     """Make a queued run its thread's live one, its messages in the thread."""
-    db.queued_at[run.id] = db.now()
+    db.runs[run.id] = replace(db.runs[run.id], queued_at=db.now())
     db.start_clock(run.id)
     thread = db.threads[run.thread_id]
     thread = replace(

@@ -41,7 +41,7 @@ from app.domain.run import (
 )
 from app.domain.signal import NewSignal, Signalled, SignalMode
 from app.domain.storable import Json, decode
-from app.testing.memory_database import MemoryDatabase, MemoryTimer, Transaction
+from app.testing.memory_database import LONG_AGO, MemoryDatabase, MemoryTimer, Transaction
 from app.testing.memory_settling import end_pending, reopen, settle, store_fact
 from app.testing.memory_starting import follow_up, put_signal, start_run
 from app.testing.memory_stranded import stranded
@@ -439,7 +439,7 @@ class MemoryRunStore:
             return is_last == last_try and run.agent_version in {None, serves.agents[run.agent]}
 
         queued = [run for run in self._queued() if fits(run)]
-        return sorted(queued, key=lambda run: self._db.queued_at[run.id])
+        return sorted(queued, key=lambda run: run.queued_at or LONG_AGO)
 
     def _end(self, run: Run, ending: Ending, tx: Transaction) -> None:
         """End a live run and give its thread, and those of its children, to who comes next."""

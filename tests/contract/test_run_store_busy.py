@@ -108,6 +108,7 @@ async def test_held_back_runs_start_in_order_as_the_thread_gets_free(world: Stor
         await _complete(world, drives[-1])
         drives.append(await world.claim(claimed.run.agent))
     await _complete(world, drives[-1])
+    ends = [(await world.run(drive.run.id)).finished_at for drive in drives]
 
     after = await world.snapshot(claimed.thread.id)
     assert [each.position for each in held] == [1, 2, 3]
@@ -124,6 +125,10 @@ async def test_held_back_runs_start_in_order_as_the_thread_gets_free(world: Stor
     ]
     assert [message.dedupe for message in after.messages[2::2]] == ["d0", "d1", "d2"]
     assert (list(after.waiting), after.thread.live_run) == ([], None)
+    waited_since = [drive.run.queued_at for drive in drives[1:]]
+    assert all(
+        end and since and end <= since for end, since in zip(ends, waited_since, strict=False)
+    )
     assert world.around.rung == [one.run.id for one in drives]
     assert await world.store.stranded() == []
 

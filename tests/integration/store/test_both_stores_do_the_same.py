@@ -35,7 +35,9 @@ from tests.support.store_world import (
     shown,
 )
 
-_HIDDEN = frozenset({"created_at", "updated_at", "requested_at", "decided_at", "finished_at"})
+_HIDDEN = frozenset(
+    {"created_at", "updated_at", "requested_at", "decided_at", "queued_at", "finished_at"}
+)
 
 Tell = Callable[[StoreWorld], Awaitable[object]]
 Move = tuple[str, int]

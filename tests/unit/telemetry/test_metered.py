@@ -20,8 +20,13 @@ class Store:
     """Answers as a store does whose every call succeeds."""
 
     async def claim(self, worker: str, agents: Sequence[str], limit: int) -> list[ClaimedRun]:
-        created = datetime.now(UTC) - timedelta(seconds=3)
-        run = Run("r", "t", "support", RunStatus.RUNNING, attempts=1, created_at=created)
+        queued = datetime.now(UTC) - timedelta(seconds=3)
+        run = Run(
+            *("r", "t", "support", RunStatus.RUNNING),
+            attempts=1,
+            created_at=queued - timedelta(hours=1),
+            queued_at=queued,
+        )
         thread = Thread("t", "k", "support", ThreadStatus.RUNNING, "r", 1, 1, 1, 0)
         return [ClaimedRun(run, thread)]
 
@@ -61,7 +66,7 @@ async def test_runs_are_counted_by_the_status_they_went_to() -> None:
     assert _count(metrics, RunStatus.COMPLETED) == 1, "a finish that has to look again is no end"
 
 
-async def test_the_claim_lag_is_the_age_of_a_run_at_its_first_claim() -> None:
+async def test_the_claim_lag_is_what_a_run_waited_once_its_thread_was_free() -> None:
     metrics = Metrics()
 
     await metered_store(cast(RunStore, Store()), metrics).claim("w", Serves.of("support"), 5)
