@@ -12,11 +12,11 @@ parked or parking run may be waiting for.  ``advance`` is the only place that
 says by how much; the stores carry it out under the thread's lock.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.domain.errors import IllegalTransition
 from app.domain.storable import Json
@@ -195,6 +195,39 @@ class Waits:
     def to_json(self) -> list[Json]:
         """Return the form that is stored in the run's row."""
         return [list(group) for group in self.groups]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is to go, as its start or its agent says.
+
+    Attributes:
+        policy: what the start asked for: ``model``, ``maxTurns``.
+        agent_version: what the run is pinned to.
+        timeout: it fails as ``TIMED_OUT`` this long after it became its thread's live run.
+    """
+
+    policy: Mapping[str, Json] = field(default_factory=dict)
+    agent_version: str | None = None
+    timeout: timedelta | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the form that is stored with what may start a run later."""
+        return {
+            "policy": dict(self.policy),
+            "agentVersion": self.agent_version,
+            "timeoutS": None if self.timeout is None else self.timeout.total_seconds(),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Terms":
+        """Return what ``to_json`` wrote."""
+        timeout_s = stored["timeoutS"]
+        return cls(
+            stored["policy"],
+            stored["agentVersion"],
+            None if timeout_s is None else timedelta(seconds=timeout_s),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ A signal never wakes a run that waits, and text never decides an approval.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from app.domain.message import MessageStatus, Part, Role, text_part
 from app.domain.record import NewMessage
+from app.domain.run import Terms
 from app.domain.storable import encode
 
 
@@ -30,6 +31,7 @@ class NewSignal:
     """A signal to store.  ``run_id`` and ``message_id`` are used if it wakes an idle thread.
 
     Attributes:
+        terms: of the run that it starts, if it starts one now or later.
         sender: ``user:<id>`` or what else sent it.
         text: plain text; other parts of a steered send are not carried.
         author: of a steered send: the person whose message it stays.
@@ -42,6 +44,7 @@ class NewSignal:
     sender: str
     run_id: str
     message_id: str
+    terms: Terms = field(default_factory=Terms)
     author: str | None = None
     dedupe: str | None = None
 

@@ -14,7 +14,7 @@ from app.authoring.tools import as_duration
 from app.domain.errors import Forbidden, InvalidArgument, NotFound
 from app.domain.identity import ADMIN, Identity
 from app.domain.ports import Clock, Ids, OnBusy, RunStore, StartRun, ThreadReader
-from app.domain.run import FINAL, Run
+from app.domain.run import FINAL, Run, Terms
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import Json
 from app.functions.ports import ThreadWriter
@@ -201,10 +201,18 @@ class CallScope:
         return thread.id
 
     def signal_of(
-        self, thread_id: str, message: str, mode: DeliveryMode, by: Identity | None
+        self, agent: str, thread_id: str, message: str, mode: DeliveryMode, by: Identity | None
     ) -> NewSignal:
-        """Return the signal that the caller, or ``by``, puts into a thread."""
-        return signal_of(thread_id, message, _mode(mode), by or self.caller, self.runs.ids)
+        """Return the signal that the caller, or ``by``, puts into a thread of this agent."""
+        card = self.agents[agent]
+        return signal_of(
+            thread_id,
+            message,
+            _mode(mode),
+            by or self.caller,
+            terms=Terms(agent_version=card.version, timeout=card.timeout),
+            ids=self.runs.ids,
+        )
 
     async def _run(self, agent: str, run_id: str) -> Run | None:
         run = await self.runs.reader.run(run_id)

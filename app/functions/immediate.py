@@ -51,7 +51,7 @@ class ImmediateCalls:
     ) -> Signalled:
         """See ``AgentCalls.signal``."""
         thread_id = await self.scope.thread_to_signal(agent, thread_key, by)
-        signal = self.scope.signal_of(thread_id, message, mode, by)
+        signal = self.scope.signal_of(agent, thread_id, message, mode, by)
         stored = await self.scope.runs.store.signal(signal)
         if stored is None:
             raise NotFound(f"no thread {thread_key!r} of agent {agent!r}")

@@ -81,7 +81,7 @@ class TransactionalCalls:
         thread_id = next(own, None)
         if thread_id is None:
             thread_id = await self.scope.thread_to_signal(agent, thread_key, by)
-        stored = await self.unit.signal(self.scope.signal_of(thread_id, message, mode, by))
+        stored = await self.unit.signal(self.scope.signal_of(agent, thread_id, message, mode, by))
         if stored is None:
             raise NotFound(f"no thread {thread_key!r} of agent {agent!r}")
         return stored

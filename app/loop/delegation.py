@@ -18,7 +18,7 @@ from app.domain.facts import NewTimer, child_fact, timer_fact
 from app.domain.ids import child_id
 from app.domain.message import text_part
 from app.domain.ports import StartRun
-from app.domain.run import ParentStep, RunStatus, Waits
+from app.domain.run import ParentStep, RunStatus, Terms, Waits
 from app.domain.storable import Json, encode
 from app.engine.durable_run import DurableRun
 from app.engine.steps import MISSING
@@ -115,10 +115,8 @@ class Errand:
             owner=self.run.thread.owner,
             author=f"agent:{parent.agent}",
             title=title_of(text),
-            policy={DEPTH: self._depth + 1},
             initial_state=None if state is None else encode(state),
-            agent_version=child.version,
-            timeout=child.timeout,
+            terms=Terms({DEPTH: self._depth + 1}, child.version, child.timeout),
             parent=ParentStep(self.run.thread.id, parent.id, child_fact(self.planned.id)),
         )
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from app.domain.message import MessageStatus, Role, user_key
 from app.domain.ports import Ids, StartRun
 from app.domain.record import NewMessage
+from app.domain.run import ParentStep, Terms
 from app.domain.signal import messages_of
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.store.executors import Executor
 from app.store.owed import Owed
-from app.store.rows import SIGNALS, parse_json, signal_from
+from app.store.rows import SIGNAL, columns, parse_json, signal_from
 
 
 def _entering(run: str) -> str:
@@ -73,11 +74,13 @@ RETURNING version
 _OLDEST_PENDING = """
 SELECT id, input FROM agent_runs WHERE thread = $1 AND status = 'pending' ORDER BY place LIMIT 1
 """
-_UNREAD = f"{SIGNALS} WHERE g.thread = $1 AND g.read_at IS NULL ORDER BY g.place"
+_UNREAD = f"""
+SELECT {columns(SIGNAL, "g")}, g.terms
+  FROM agent_signals g WHERE g.thread = $1 AND g.read_at IS NULL ORDER BY g.place
+"""
 _READ = """
 UPDATE agent_signals SET read_at = clock_timestamp(), reader = $2 WHERE id = ANY ($1::text[])
 """
-_OF_NOBODY: tuple[object, ...] = ("{}", None, None, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,9 @@ async def begin(executor: Executor, thread: Thread, start: StartRun, owed: Owed)
     """Let a new run in and return the thread's version; ``None``: it is there already."""
     message = _said(start.run_id, start.message_id, start.parts, start.author, start.dedupe)
     entering = _Entering(thread.id, start.run_id, (message,), start.title)
-    return await _enter(executor, _BEGIN, entering, owed, start.agent, *_run_columns(start))
+    return await _enter(
+        executor, _BEGIN, entering, owed, start.agent, *_columns_of(start.terms, start.parent)
+    )
 
 
 async def hold_back(executor: Executor, thread: Thread, start: StartRun, owed: Owed) -> None:
@@ -112,7 +117,7 @@ async def hold_back(executor: Executor, thread: Thread, start: StartRun, owed: O
         encode(said),
         start.title,
         start.agent,
-        *_run_columns(start),
+        *_columns_of(start.terms, start.parent),
         thread.version + 1,
     )
     owed.announce(thread.id, rows[0]["version"])
@@ -130,12 +135,15 @@ async def follow_up(
         owed: told after the commit.
         run_id: see ``ids``.
     """
-    signals = [signal_from(row) for row in await executor.fetch(_UNREAD, thread.id)]
-    if signals:
+    unread = await executor.fetch(_UNREAD, thread.id)
+    if unread:
+        signals = [signal_from(row) for row in unread]
+        # What was said last says how to go on.
+        terms = Terms.from_json(parse_json(unread[-1]["terms"]))
         reader = run_id or ids.new()
         await executor.fetch(_READ, [signal.id for signal in signals], reader)
         entering = _Entering(thread.id, reader, messages_of(reader, signals))
-        await _enter(executor, _BEGIN, entering, owed, thread.agent, *_OF_NOBODY)
+        await _enter(executor, _BEGIN, entering, owed, thread.agent, *_columns_of(terms))
         return
     for row in await executor.fetch(_OLDEST_PENDING, thread.id):
         said = parse_json(row["input"])
@@ -184,12 +192,11 @@ def _said(
     )
 
 
-def _run_columns(start: StartRun) -> tuple[object, ...]:
-    parent = start.parent
+def _columns_of(terms: Terms, parent: ParentStep | None = None) -> tuple[object, ...]:
     return (
-        encode(dict(start.policy)),
-        start.agent_version,
-        start.timeout,
+        encode(dict(terms.policy)),
+        terms.agent_version,
+        terms.timeout,
         parent and parent.thread_id,
         parent and parent.run_id,
         parent and parent.fact,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from app.domain.ports import Ids
 from app.domain.signal import NewSignal, Signalled
+from app.domain.storable import encode
 from app.domain.thread import Thread
 from app.store.beginning import follow_up
 from app.store.executors import Executor
@@ -17,8 +18,9 @@ from app.store.owed import Owed
 
 _READER = "SELECT reader FROM agent_signals WHERE id = $1"
 _STORE = """
-INSERT INTO agent_signals (id, thread, place, mode, text, sender, author, dedupe, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
+INSERT INTO agent_signals (id, thread, place, mode, text, sender, author, dedupe, terms,
+                           created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::json, clock_timestamp())
 """
 _COUNT = """
 UPDATE agent_threads SET version = version + 1, wakes = wakes + 1, updated_at = clock_timestamp()
@@ -75,4 +77,5 @@ def _columns(thread: Thread, signal: NewSignal) -> tuple[object, ...]:
         signal.sender,
         signal.author,
         signal.dedupe,
+        encode(signal.terms.to_json()),
     )

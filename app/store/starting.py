@@ -124,6 +124,7 @@ def _signal(thread: Thread, start: StartRun) -> NewSignal:
         sender=f"user:{start.author}" if start.author else "anonymous",
         run_id=start.run_id,
         message_id=start.message_id,
+        terms=start.terms,
         author=start.author,
         dedupe=start.dedupe,
     )

@@ -219,6 +219,8 @@ class SignalRow(SQLModel, table=True):
     sender: str = Field(sa_type=Text)
     author: str | None = Field(default=None, sa_type=Text)
     dedupe: str | None = Field(default=None, sa_type=Text)
+    terms: Any = Field(sa_type=JSON)
+    """Of the run that it may start."""
     reader: str | None = Field(default=None, sa_type=Text)
     """The run that read it."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)

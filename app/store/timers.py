@@ -7,12 +7,12 @@ the next time, so that one stuck thread does not hold up the others.
 
 import logging
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from app.domain.errors import ClientFault, RecordRefused
 from app.domain.ports import OnBusy, StartRun
-from app.domain.run import ParentStep
+from app.domain.run import ParentStep, Terms
 from app.domain.storable import encode
 from app.store.executors import Executor, Row
 from app.store.locking import lock_free_thread, read_run
@@ -88,18 +88,16 @@ async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed
 
 
 def _to_json(start: StartRun) -> str:
-    stored = asdict(start) | {"policy": dict(start.policy)}
-    stored["timeout"] = start.timeout and start.timeout.total_seconds()
-    return encode(stored)
+    return encode(asdict(start) | {"terms": start.terms.to_json()})
 
 
 def _from_json(text: str) -> StartRun:
     stored: dict[str, Any] = parse_json(text)
-    timeout, parent = stored["timeout"], stored["parent"]
+    parent = stored["parent"]
     return StartRun(
         **stored
         | {
-            "timeout": None if timeout is None else timedelta(seconds=timeout),
+            "terms": Terms.from_json(stored["terms"]),
             "parent": parent and ParentStep(**parent),
             "on_busy": OnBusy(stored["on_busy"]),
         }

@@ -12,7 +12,18 @@ from datetime import UTC, datetime, timedelta
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.message import Message, plain_text
 from app.domain.ports import Ids, Salvage, StartRun, ThreadSnapshot, WaitingSend
-from app.domain.run import FINAL, LIVE, Fence, Released, Run, RunEvent, RunStatus, Waits, advance
+from app.domain.run import (
+    FINAL,
+    LIVE,
+    Fence,
+    Released,
+    Run,
+    RunEvent,
+    RunStatus,
+    Terms,
+    Waits,
+    advance,
+)
 from app.domain.signal import Signal
 from app.domain.storable import decode
 from app.domain.thread import Thread, shown_status
@@ -59,6 +70,8 @@ class MemoryDatabase:
     """Runs that ended while they were held back."""
     held: dict[str, StartRun] = field(default_factory=dict)
     """What the pending runs were started with."""
+    terms: dict[str, Terms] = field(default_factory=dict)
+    """By signal: of the run that it may start."""
     waits: dict[str, Waits] = field(default_factory=dict)
     crashed_at: dict[str, datetime] = field(default_factory=dict)
     limits: dict[str, timedelta] = field(default_factory=dict)

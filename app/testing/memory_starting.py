@@ -6,7 +6,7 @@ from app.domain.errors import Conflict, Forbidden
 from app.domain.message import MessageStatus, Role, plain_text, user_key
 from app.domain.ports import OnBusy, StartedRun, StartRun
 from app.domain.record import NewMessage
-from app.domain.run import Ending, Promoted, Run, RunStatus, advance
+from app.domain.run import Ending, Promoted, Run, RunStatus, Terms, advance
 from app.domain.signal import NewSignal, Signal, Signalled, SignalMode, messages_of
 from app.domain.storable import decode
 from app.domain.thread import Thread, ThreadStatus
@@ -62,6 +62,7 @@ def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled
     db.signals[new.id] = Signal(
         new.id, new.thread_id, new.mode, new.text, new.sender, db.now(), new.author, new.dedupe
     )
+    db.terms[new.id] = new.terms
     if thread.live_run is not None:
         db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
         return Signalled(woke=False, run_id=thread.live_run)
@@ -76,10 +77,18 @@ def follow_up(
     """Give a free thread to what waits for it: signals first, then the oldest pending run."""
     signals = db.unread(thread.id)
     if signals:
+        terms = db.terms[signals[-1].id]
         run = Run(
-            run_id or tx.ids.new(), thread.id, thread.agent, RunStatus.QUEUED, created_at=db.now()
+            run_id or tx.ids.new(),
+            thread.id,
+            thread.agent,
+            RunStatus.QUEUED,
+            policy=dict(terms.policy),
+            agent_version=terms.agent_version,
+            created_at=db.now(),
         )
         db.runs[run.id] = run
+        _limit(db, run.id, terms)
         for signal in signals:
             del db.signals[signal.id]
             db.read_signals[signal.id] = run.id
@@ -138,6 +147,7 @@ def _steer(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction)
         start.author,
         start.dedupe,
     )
+    db.terms[start.message_id] = start.terms
     thread = db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
     return _steered(thread, thread.live_run)
 
@@ -155,18 +165,22 @@ def _started(db: MemoryDatabase, run_id: str) -> StartedRun:
 
 
 def _run(db: MemoryDatabase, thread: Thread, start: StartRun, status: RunStatus) -> Run:
-    if start.timeout is not None:
-        db.limits[start.run_id] = start.timeout
+    _limit(db, start.run_id, start.terms)
     return Run(
         start.run_id,
         thread.id,
         start.agent,
         status,
-        policy=dict(start.policy),
-        agent_version=start.agent_version,
+        policy=dict(start.terms.policy),
+        agent_version=start.terms.agent_version,
         parent=start.parent,
         created_at=db.now(),
     )
+
+
+def _limit(db: MemoryDatabase, run_id: str, terms: Terms) -> None:
+    if terms.timeout is not None:
+        db.limits[run_id] = terms.timeout
 
 
 def _user_message(start: StartRun) -> NewMessage:

@@ -5,6 +5,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from app.domain.errors import InvalidArgument
 from app.domain.identity import Identity
 from app.domain.ports import Ids
+from app.domain.run import Terms
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import encode
 from app.threads.limits import MAX_EVENT_NAME, MAX_PAYLOAD
@@ -15,9 +16,17 @@ SERVER = "server"
 
 
 def signal_of(
-    thread_id: str, message: str, mode: SignalMode, sender: Identity, ids: Ids
+    thread_id: str, message: str, mode: SignalMode, sender: Identity, *, terms: Terms, ids: Ids
 ) -> NewSignal:
     """Return the signal that puts ``message`` into a thread, under fresh ids.
+
+    Args:
+        thread_id: which one.
+        message: what is said.
+        mode: when it is read.
+        sender: who says it.
+        terms: of the run that it starts on an idle thread.
+        ids: fresh ones.
 
     Raises:
         InvalidArgument: the message is blank or too long.
@@ -30,6 +39,7 @@ def signal_of(
         sender=SERVER if sender.user_id is None else f"user:{sender.user_id}",
         run_id=ids.new(),
         message_id=ids.new(),
+        terms=terms,
     )
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from app.domain.errors import InvalidArgument
 from app.domain.message import text_part
 from app.domain.ports import Ids, OnBusy, StartRun
+from app.domain.run import Terms
 from app.domain.storable import Json, encode, storable_text
 from app.threads.limits import (
     MAX_INPUT,
@@ -69,12 +70,10 @@ def start_of(prompt: Prompt, ids: Ids) -> StartRun:
         author=prompt.author,
         title=title_of(text) if prompt.title is None else checked_title(prompt.title),
         dedupe=prompt.dedupe,
-        policy=_policy(prompt),
+        terms=Terms(_policy(prompt), prompt.agent_version, checked_timeout(prompt.timeout)),
         as_admin=prompt.as_admin,
         on_busy=prompt.on_busy,
         initial_state=checked_state(prompt.initial_state),
-        agent_version=prompt.agent_version,
-        timeout=checked_timeout(prompt.timeout),
     )
 
 

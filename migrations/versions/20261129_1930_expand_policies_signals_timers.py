@@ -84,6 +84,7 @@ def _make_signals() -> None:
         sa.Column("sender", sa.Text, nullable=False),
         sa.Column("author", sa.Text),
         sa.Column("dedupe", sa.Text),
+        sa.Column("terms", JSON, nullable=False),
         sa.Column("reader", sa.Text),
         sa.Column(
             "created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()

@@ -1,5 +1,7 @@
 """What every ``RunStore`` does with a message that comes from outside."""
 
+from datetime import timedelta
+
 import pytest
 
 from app.domain.approval import Decision
@@ -11,6 +13,8 @@ from app.domain.record import Record, Writes
 from app.domain.run import Ending, RunStatus
 from app.domain.signal import Signal, SignalMode, messages_of
 from tests.support.store_world import StoreWorld, a_signal, a_start, an_answer
+
+AT_ONCE = timedelta(microseconds=1)
 
 
 async def _open(world: StoreWorld, claimed: ClaimedRun) -> OpenTurn:
@@ -236,3 +240,25 @@ async def test_a_fence_that_is_lost_reads_no_signal(world: StoreWorld) -> None:
     again = await world.claim(claimed.run.agent)
     assert [signal.id for signal in (await _open(world, again)).signals] == [signals[0].id]
     assert await world.store.record(again.fence, an_answer(again.fence, 0)) is not None
+
+
+@pytest.mark.req("SIG-02", "CON-04", "RUN-14")
+@pytest.mark.parametrize("kind", ["wakes", "unread", "steered"])
+async def test_a_run_that_a_signal_starts_goes_as_it_was_told(world: StoreWorld, kind: str) -> None:
+    claimed = await world.drive()
+    told = {"policy": {"model": "demo:other"}, "agent_version": "2", "timeout": AT_ONCE}
+    if kind == "wakes":
+        await world.store.finish(claimed.fence, Ending.completed("final"), None)
+    if kind == "steered":
+        key = claimed.thread.key
+        await world.store.start(a_start(thread_key=key, on_busy=OnBusy.STEER, **told))
+    else:
+        await world.store.signal(a_signal(claimed.thread.id, "go on", **told))
+    if kind != "wakes":
+        await world.store.cancel(claimed.thread.id, None)
+
+    run_id = (await world.thread(claimed.thread.id)).live_run
+    assert run_id is not None
+    run = await world.run(run_id)
+    assert (run.policy, run.agent_version) == ({"model": "demo:other"}, "2")
+    assert await world.store.fail_overdue() == 1

@@ -14,7 +14,7 @@ from app.domain.approval import Decision
 from app.domain.identity import Identity
 from app.domain.message import Message, text_part
 from app.domain.ports import StartedRun, StartRun
-from app.domain.run import FINAL, Run, RunStatus
+from app.domain.run import FINAL, Run, RunStatus, Terms
 from app.domain.signal import NewSignal, Signalled, SignalMode
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
@@ -77,7 +77,7 @@ class AgentWorld(MemoryWorld):
             parts=encode([text_part(text)]),
             on_busy=self.agent.on_concurrent_run,
             initial_state=None if state is None else encode(state),
-            timeout=self.agent.timeout,
+            terms=Terms(timeout=self.agent.timeout),
         )
         return await self.store.start(start)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from app.domain.approval import approval_step
 from app.domain.facts import child_fact
@@ -30,7 +30,7 @@ from app.domain.ports import (
     Verdict,
 )
 from app.domain.record import FilledMessage, NewApproval, NewMessage, Record, Writes
-from app.domain.run import Fence, ParentStep, Run, Usage, Waits
+from app.domain.run import Fence, ParentStep, Run, Terms, Usage, Waits
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
@@ -188,8 +188,11 @@ async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncItera
         yield StoreWorld(store, PostgresThreadReader(database), around, register)
 
 
+_TERMS = tuple(each.name for each in fields(Terms))
+
+
 def a_start(**changes: object) -> StartRun:
-    """Return the start of a run on a thread of its own."""
+    """Return the start of a run on a thread of its own; its terms are told like the rest."""
     fields: dict[str, object] = {
         "run_id": IDS.new(),
         "thread_id": IDS.new(),
@@ -197,6 +200,7 @@ def a_start(**changes: object) -> StartRun:
         "thread_key": f"thread-{IDS.new()}",
         "agent": AGENT,
         "parts": encode([text_part("Where is my order?")]),
+        "terms": _told_terms(changes),
     }
     return StartRun(**(fields | changes))  # type: ignore[arg-type]  # field names
 
@@ -211,8 +215,15 @@ def a_signal(thread_id: str, text: str, **changes: object) -> NewSignal:
         "sender": "user:bob",
         "run_id": IDS.new(),
         "message_id": IDS.new(),
+        "terms": _told_terms(changes),
     }
     return NewSignal(**(fields | changes))  # type: ignore[arg-type]  # field names
+
+
+def _told_terms(changes: dict[str, object]) -> Terms:
+    """Take what says how a run is to go out of ``changes``."""
+    told = {name: changes.pop(name) for name in _TERMS if name in changes}
+    return Terms(**told)  # type: ignore[arg-type]  # field names
 
 
 def a_child(claimed: ClaimedRun, call: str = "call_1", **changes: object) -> StartRun:

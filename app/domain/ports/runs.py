@@ -22,9 +22,8 @@ from app.domain.facts import NewTimer
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.record import Record
-from app.domain.run import Ending, Fence, ParentStep, Run, Waits
+from app.domain.run import Ending, Fence, ParentStep, Run, Terms, Waits
 from app.domain.signal import NewSignal, Signal, Signalled
-from app.domain.storable import Json
 from app.domain.thread import Thread
 
 
@@ -48,8 +47,7 @@ class StartRun:
         dedupe: the client's key for this send; it comes back on the message.
         on_busy: what to do when the thread is busy.
         initial_state: JSON that a new thread's state begins with.
-        agent_version: what the run is pinned to.
-        timeout: the run fails as ``TIMED_OUT`` this long after its start, wherever it is.
+        terms: of the run; of a send that is steered, those of the run that it may start later.
         parent: the step that waits for this run's end.
     """
 
@@ -63,12 +61,10 @@ class StartRun:
     author: str | None = None
     title: str | None = None
     dedupe: str | None = None
-    policy: Mapping[str, Json] = field(default_factory=dict)
+    terms: Terms = field(default_factory=Terms)
     as_admin: bool = False
     on_busy: OnBusy = OnBusy.REJECT
     initial_state: str | None = None
-    agent_version: str | None = None
-    timeout: timedelta | None = None
     parent: ParentStep | None = None
 
 

@@ -235,8 +235,8 @@ async def test_what_the_laws_do_not_allow_is_found(world: StoreWorld, rival: Riv
     await broken("UPDATE agent_threads SET live_run = NULL WHERE id = $1", busy.thread.id)
     await broken("UPDATE agent_timers SET due_at = due_at - interval '2 days'")
     await broken(
-        "INSERT INTO agent_signals (id, thread, place, mode, text, sender)"
-        " VALUES ('s', $1, 1, 'inject', 'x', 'y')",
+        "INSERT INTO agent_signals (id, thread, place, mode, text, sender, terms)"
+        " VALUES ('s', $1, 1, 'inject', 'x', 'y', '{}')",
         busy.thread.id,
     )
     await broken(

@@ -4,20 +4,24 @@ import pytest
 
 from app.domain.errors import InvalidArgument
 from app.domain.identity import ANONYMOUS, Identity
+from app.domain.run import Terms
 from app.domain.signal import SignalMode
 from app.testing.world import CountedIds
 from app.threads.signalling import checked_event, checked_payload, signal_of
+
+TERMS = Terms(agent_version="7")
 
 
 @pytest.mark.req("SIG-08")
 def test_a_signal_says_who_sent_it() -> None:
     ids = CountedIds()
 
-    ours = signal_of("t", "hi\x00", SignalMode.QUEUE, Identity("ann"), ids)
-    servers = signal_of("t", "hi", SignalMode.INJECT, ANONYMOUS, ids)
+    ours = signal_of("t", "hi\x00", SignalMode.QUEUE, Identity("ann"), terms=TERMS, ids=ids)
+    servers = signal_of("t", "hi", SignalMode.INJECT, ANONYMOUS, terms=TERMS, ids=ids)
 
     assert (ours.sender, ours.text) == ("user:ann", "hi\ufffd")
     assert servers.sender == "server"
+    assert ours.terms == servers.terms == TERMS
     assert len({ours.id, ours.run_id, ours.message_id, servers.id}) == 4
 
 

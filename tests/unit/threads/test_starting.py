@@ -22,7 +22,7 @@ def test_a_start_without_a_key_gets_a_fresh_one() -> None:
 def test_the_options_of_a_start_are_its_runs_policy() -> None:
     start = start_of(Prompt("support", "hi", model="openai:gpt-5", max_turns=3), CountedIds())
 
-    assert start.policy == {"model": "openai:gpt-5", "maxTurns": 3}
+    assert start.terms.policy == {"model": "openai:gpt-5", "maxTurns": 3}
 
 
 def test_a_character_that_no_store_takes_is_replaced_in_the_text() -> None:
