@@ -68,6 +68,8 @@ class DoorbellWorker(Worker):
         self._has_room = has_room
         self._room = asyncio.Event()
         self._failures = 0
+        self._is_listening = False
+        """Whether a nudge may be on its way to this worker alone."""
         self.rings = 0
         """Rings that were heard, for metrics."""
 
@@ -99,7 +101,8 @@ class DoorbellWorker(Worker):
                 await asyncio.wait(late, timeout=LEAVE_S)
         try:
             async with asyncio.timeout(LEAVE_S):
-                if late:
+                # A nudge that came with the stop has told nobody of the ring that it was for.
+                if late or (self._is_listening and await self.pool.zcard(self.queue_name)):
                     await jobs.put(self.pool, self._keys, "passed-on")
                 await self.pool.delete(self.health_check_key)
         except (RedisError, OSError) as error:
@@ -145,6 +148,7 @@ class DoorbellWorker(Worker):
                         await self._room.wait()
 
     async def _hear_nudge(self, wait_s: float) -> None:
+        self._is_listening = True
         nudge = await command(
             self.pool,
             "BLPOP",
@@ -159,6 +163,7 @@ class DoorbellWorker(Worker):
                 await jobs.pass_on(self.pool, self._keys.nudges, job_id)
             case _:  # nobody rang
                 pass
+        self._is_listening = False
 
     def _forget_finished(self) -> None:
         """Take note of jobs that are over; arq lets a single failed one stop the whole turn."""
