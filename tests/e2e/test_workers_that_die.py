@@ -1,4 +1,4 @@
-"""SIGKILL to a worker: by its own tool again and again, just before a cancel, amid many sends.
+"""A worker ends: by its own tool again and again, just before a cancel, amid sends, told to.
 
 arq's own limits are hours here: how soon a run goes on has nothing to do with them.
 """
@@ -23,6 +23,7 @@ from tests.support.ws_client import ws_client
 
 AGENTS = Path(__file__).parent / "agents"
 GOES_ON_WITHIN_S = 3.0
+HANDS_OVER_WITHIN_S = 0.5
 MAX_ATTEMPTS = 2
 HOUR_S = 3600
 
@@ -38,6 +39,7 @@ def dev(counted: Counted) -> Iterator[DevProcess]:
         "COUNTER_FILE": str(counted.path),
         "JOBS_MAY_TAKE_S": str(HOUR_S),
         "MAX_ATTEMPTS": str(MAX_ATTEMPTS),
+        "DRAIN_S": "0",
     }
     with dev_process(agents=AGENTS, env=env, workers=2) as process:
         yield process.start()
@@ -126,6 +128,29 @@ def test_b05_b06_no_limit_of_a_job_delays_a_recovery(
     assert took < GOES_ON_WITHIN_S
     assert session.until_ended()["status"] == "completed"
     assert min(float(limit) for limit in counted.keys("limit")) >= 6 * HOUR_S
+
+
+@pytest.mark.req("IMP-31")
+def test_b07_a_stop_without_patience_is_no_crash_no_cancel_and_no_timeout(
+    dev: DevProcess, stored: Stored, counted: Counted
+) -> None:
+    session = Session(dev, "playing")
+    run = session.send(play([work(1)]))
+    wait_until_sync(lambda: counted.started(run) == 1, description="the tool runs")
+    first = stored.driver_of(run)
+
+    os.kill(first, signal.SIGTERM)
+    took = seconds_until(
+        lambda: stored.worker_of(run) not in {None, first}, description="another has it"
+    )
+
+    row, view = stored.run(run), session.view()
+    assert took < HANDS_OVER_WITHIN_S
+    assert (row["status"], row["crashes"], row["error"]) == ("running", 0, None)
+    assert (view["status"], view["messages"][-1]["status"]) == ("running", "open")
+    assert session.until_ended()["status"] == "completed"
+    assert counted.events("cut", run).total() == 1
+    assert (counted.started(run), counted.repeated(run)) == (2, [])
 
 
 @pytest.mark.req("CON-04", "CON-05")

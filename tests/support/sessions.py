@@ -38,11 +38,11 @@ class Session:
         assert answer.status_code == 200, answer.text
         return bool(answer.json()["cancelled"])
 
-    def approve(self, call_id: str) -> None:
-        """Approve a call that waits for a person."""
+    def approve(self, call_id: str, *, key: str | None = None) -> None:
+        """Approve a call that waits for a person, here or in a thread that is named."""
         answer = httpx2.post(
             f"{self._dev.url}/functions/agents:agentResolveApproval",
-            json={"key": self.key, "toolCallId": call_id, "decision": "approved"},
+            json={"key": key or self.key, "toolCallId": call_id, "decision": "approved"},
             timeout=10,
         )
         assert answer.status_code == 200, answer.text

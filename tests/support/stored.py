@@ -11,7 +11,7 @@ from tests.support.wait_until import wait_until_sync
 
 _BEATING = """
 SELECT count(*) AS found FROM agent_workers
- WHERE beat > 2 AND gone_at IS NULL AND split_part(id, '-', 3) = ANY (%s)
+ WHERE beat > %s AND gone_at IS NULL AND split_part(id, '-', 3) = ANY (%s)
 """
 
 
@@ -44,12 +44,17 @@ class Stored:
         assert worker is not None, "no worker has the run"
         return worker
 
-    def wait_for_workers(self, count: int = 2) -> None:
-        """Wait until so many workers have been up long enough to notice a death."""
+    def wait_for_workers(self, count: int = 2, *, beats: int = 2) -> None:
+        """Wait until so many workers have been up long enough to notice a death.
+
+        Args:
+            count: how many there are.
+            beats: how many of its own each has sent; with none it claims runs already.
+        """
 
         def beat() -> bool:
             pids = [str(pid) for pid in self._dev.pids("worker")]
-            found: int = self.rows(_BEATING, pids)[0]["found"]
+            found: int = self.rows(_BEATING, beats, pids)[0]["found"]
             return len(pids) == count == found
 
         wait_until_sync(beat, description=f"{count} workers are up", timeout_s=30)

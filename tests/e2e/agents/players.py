@@ -19,8 +19,6 @@ from tests.support.counted import note
 from tests.support.plays import Turns, turns_in
 
 TURNS = 400
-PATIENT_POLLS = 600
-GIVES_UP_AFTER_MS = 6000
 
 
 @tool
@@ -129,11 +127,6 @@ queueing = Agent(
 
 asking = Agent(
     model=FunctionModel(stream_function=_play),
-    tools=[
-        agent_as_tool(playing, name="ask", max_polls=PATIENT_POLLS),
-        agent_as_tool(
-            playing, name="ask_in_a_hurry", max_polls=1, poll_interval_ms=GIVES_UP_AFTER_MS
-        ),
-    ],
+    tools=[agent_as_tool(playing, name="ask")],
     access="public",
 )
