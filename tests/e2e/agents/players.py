@@ -102,6 +102,17 @@ async def _play(
         yield {place: DeltaToolCall(name, json.dumps(arguments), tool_call_id=call_id)}
 
 
+async def _stream(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[str]:
+    """Say as many words as asked, at so many a second, whatever the listener does meanwhile."""
+    count, a_second = map(int, _prompts(messages)[-1].split())
+    begun = time.monotonic()
+    note("speaks", str(count))
+    for number in range(count):
+        await asyncio.sleep(max(0.0, begun + number / a_second - time.monotonic()))
+        yield f"word{number} "
+    note("spoke", f"{time.monotonic() - begun:.3f}")
+
+
 async def _play_and_tell(
     messages: list[ModelMessage], info: AgentInfo
 ) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
@@ -117,6 +128,8 @@ playing = Agent(
     access="public",
     max_turns=TURNS,
 )
+
+streaming = Agent(model=FunctionModel(stream_function=_stream), access="public")
 
 queueing = Agent(
     model=FunctionModel(stream_function=_play_and_tell),
