@@ -16,7 +16,7 @@ from contextlib import suppress
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from app.domain.run import Fence
+from app.domain.run import Fence, Usage
 from app.fanout.live_part import LivePart
 from app.keyspace import Keys
 from app.keyspace.live_text import Append, Appended, load_append, queue_append
@@ -45,6 +45,7 @@ class RedisTokenStream:
         self._attempt = attempt
         self._version = version
         self._parts: dict[int, LivePart] = {}
+        self._so_far: Callable[[], Usage] | None = None
         self._characters = 0
         self._silent_until = 0.0
         self.is_over = False
@@ -60,6 +61,10 @@ class RedisTokenStream:
             self.end()
         elif live.has_more and self._sink.now() >= self._silent_until:
             self._sink.note(self, at_once=live.is_fresh)
+
+    def costs(self, so_far: Callable[[], Usage]) -> None:
+        """See ``TokenStream.costs``."""
+        self._so_far = so_far
 
     async def close(self) -> None:
         """See ``TokenStream.close``: nothing of it is published once this has returned."""
@@ -113,6 +118,7 @@ class RedisTokenStream:
             offset=offset,
             units=units,
             text=text,
+            cost="" if self._so_far is None else json.dumps(self._so_far().to_json()),
             payload=json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode(),
         )
 

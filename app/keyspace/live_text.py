@@ -9,6 +9,7 @@ Laws, all kept inside one script, so that no reader sees a half:
 * what is stored is published, and nothing else.
 """
 
+import json
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
@@ -17,6 +18,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 
 from app.domain.ports import ShownText
+from app.domain.run import Usage
 from app.keyspace.keys import LIVE_TEXT_TTL, ThreadKeys
 from app.keyspace.script import Reply, Script, milliseconds
 
@@ -40,7 +42,7 @@ local function shown(live)
     local text = redis.call('GET', live .. ':' .. part)
     if text then
       found[#found + 1] = {fields.run, fields.turn, part, fields['kind:' .. part], text,
-        fields.attempt, fields['units:' .. part]}
+        fields.attempt, fields['units:' .. part], fields.cost or ''}
     end
   end
   return found
@@ -57,7 +59,7 @@ _APPEND = Script(
     + """
 local fence, live, text_key = KEYS[1], KEYS[2], KEYS[3]
 local epoch, run, turn, attempt, part, kind = unpack(ARGV, 1, 6)
-local offset, units, text, channel, payload, ttl = unpack(ARGV, 7, 12)
+local offset, units, text, cost, channel, payload, ttl = unpack(ARGV, 7, 13)
 if redis.call('GET', fence) ~= epoch then return -1 end
 local fields = fields_of(live)
 if fields.run == run then
@@ -76,7 +78,7 @@ if not same then
   redis.call('HSET', live, 'run', run, 'turn', turn, 'attempt', attempt)
 end
 redis.call(offset == '0' and 'SET' or 'APPEND', text_key, text)
-redis.call('HSET', live, 'kind:' .. part, kind, 'units:' .. part, units)
+redis.call('HSET', live, 'kind:' .. part, kind, 'units:' .. part, units, 'cost', cost)
 redis.call('PEXPIRE', live, ttl)
 redis.call('PEXPIRE', text_key, ttl)
 for _, other in ipairs(parts_of(fields)) do redis.call('PEXPIRE', live .. ':' .. other, ttl) end
@@ -95,6 +97,7 @@ class Append:
     Attributes:
         offset: where it begins in the part, in UTF-16 code units.
         units: the length of the part after it, in the same units.
+        cost: of the request so far, as JSON; empty when nothing is known.
         payload: what the channel's subscribers get.
     """
 
@@ -107,6 +110,7 @@ class Append:
     offset: int
     units: int
     text: str
+    cost: str
     payload: bytes
 
 
@@ -137,6 +141,7 @@ def queue_append(pipeline: Pipeline, at: ThreadKeys, delta: Append) -> None:
             delta.offset,
             delta.units,
             delta.text,
+            delta.cost,
             at.tokens,
             delta.payload,
             milliseconds(LIVE_TEXT_TTL),
@@ -161,7 +166,7 @@ def shown_texts(answer: Reply) -> tuple[ShownText, ...]:
 
 
 def _shown_text(row: list[bytes]) -> ShownText:
-    run_id, turn, part, kind, text, attempt, units = row
+    run_id, turn, part, kind, text, attempt, units, cost = row
     return ShownText(
         run_id=run_id.decode(),
         turn=int(turn),
@@ -170,4 +175,5 @@ def _shown_text(row: list[bytes]) -> ShownText:
         text=text.decode(),
         attempt=int(attempt),
         units=int(units),
+        cost=Usage.from_json(json.loads(cost)) if cost else None,
     )

@@ -27,6 +27,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.settings import ModelSettings
 
 from app.domain.ports import TokenStream
+from app.loop.parts import usage_of
 
 SETTINGS: Final = ModelSettings(
     max_retries=0,  # the step tries again, so the provider's SDK must not
@@ -83,6 +84,8 @@ async def _streamed(request: Request, tokens: TokenStream | None) -> ModelRespon
         model_settings=SETTINGS,
         model_request_parameters=request.parameters,
     ) as stream:
+        if tokens is not None:
+            tokens.costs(lambda: usage_of(stream.usage))
         async for event in stream:
             if tokens is not None:
                 hand_on(event, tokens)

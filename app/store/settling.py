@@ -17,7 +17,7 @@ from app.domain.message import assistant_key, interrupted_part, plain_text
 from app.domain.ports import Ids, Journal, Salvage, ShownText
 from app.domain.record import NewMessage, Record
 from app.domain.run import FINAL, Ended, Ending, Fence, Run, RunStatus, advance
-from app.domain.settling import interrupted_message
+from app.domain.settling import cost_of, interrupted_message
 from app.domain.storable import Json, encode
 from app.domain.thread import Thread, shown_status
 from app.store.beginning import follow_up
@@ -43,11 +43,12 @@ WITH t AS (
      WHERE m.id = n.id
 ), m AS (
     INSERT INTO agent_messages (id, key, thread, run, seq, version, role, status, turn, parts,
-                                created_at)
+                                usage, created_at)
     SELECT n.id, n.key, $1, $2, t.seq + n.place, t.version, n.role, n.status, n.turn,
-           n.parts::json, clock_timestamp()
-      FROM t, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::text[])
-              WITH ORDINALITY AS n (id, key, role, status, turn, parts, place)
+           n.parts::json, n.usage::json, clock_timestamp()
+      FROM t, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::text[],
+                     $11::text[])
+              WITH ORDINALITY AS n (id, key, role, status, turn, parts, usage, place)
 ), a AS (
     UPDATE agent_approvals a SET status = 'cancelled', version = t.version
       FROM t WHERE a.thread = $1 AND a.run = $2 AND a.status = 'pending'
@@ -55,13 +56,14 @@ WITH t AS (
     DELETE FROM agent_timers WHERE run = $2 AND fired_at IS NULL
 ), r AS (
     UPDATE agent_runs
-       SET status = $11, stopped = $12, error = $13::text::json, worker = NULL, waits = NULL,
-           finished_at = clock_timestamp()
+       SET status = $12, stopped = $13, error = $14::text::json, worker = NULL, waits = NULL,
+           usage = coalesce($15::text::json, usage), finished_at = clock_timestamp()
      WHERE id = $2
 )
 UPDATE agent_threads o
-   SET live_run = NULL, status = $14, error = $13::text::json, epoch = o.epoch + $15,
-       seq = t.seq + cardinality($5::text[]), version = t.version, updated_at = clock_timestamp()
+   SET live_run = NULL, status = $17, error = $14::text::json, epoch = o.epoch + $18,
+       usage = coalesce($16::text::json, o.usage), seq = t.seq + cardinality($5::text[]),
+       version = t.version, updated_at = clock_timestamp()
   FROM t
  WHERE o.id = t.id
 RETURNING o.version,
@@ -138,21 +140,25 @@ class Settler:
     ) -> None:
         """End the live run of a locked thread; see ``end``."""
         fence = Fence(thread.id, run.id, thread.epoch)
-        texts: Sequence[NewMessage] = ()
+        cut_off: Sequence[ShownText] = ()
         if ending.status is not RunStatus.COMPLETED:
             salvage = await self._close(fence)
             await _take_in(executor, fence, salvage.entries)
-            texts = await self._cut_off(executor, fence, salvage.shown)
+            cut_off = await _unanswered(executor, fence, salvage.shown)
+        text = interrupted_message(self.ids.new(), run.id, thread.epoch, cut_off)
+        cost = cost_of(run.id, cut_off)
         change = advance(run.status, Ended(ending.status))
         rows = await executor.fetch(
             _END,
             thread.id,
             run.id,
             *await _interrupted_results(executor, run.id),
-            *_columns(texts),
+            *_columns(() if text is None else (text,)),
             change.status.value,
             ending.stopped,
             _error(ending),
+            None if cost is None else encode((run.usage + cost).to_json()),
+            None if cost is None else encode((thread.usage + cost).to_json()),
             shown_status(change.status).value,
             change.epoch,
         )
@@ -177,19 +183,18 @@ class Settler:
             log.warning("run %s ends without its journal: %s", fence.run_id, error)
             return Salvage()
 
-    async def _cut_off(
-        self, executor: Executor, fence: Fence, shown: Sequence[ShownText]
-    ) -> Sequence[NewMessage]:
-        """Return the text that was seen of a turn whose answer is not stored."""
-        mine = [piece for piece in shown if piece.run_id == fence.run_id]
-        if not mine:
-            return ()
-        keys = {piece.turn: assistant_key(fence.run_id, piece.turn) for piece in mine}
-        rows = await executor.fetch(_ANSWERED, list(keys.values()))
-        answered = {row["key"] for row in rows}
-        unanswered = [piece for piece in mine if keys[piece.turn] not in answered]
-        message = interrupted_message(self.ids.new(), fence.run_id, fence.epoch, unanswered)
-        return () if message is None else (message,)
+
+async def _unanswered(
+    executor: Executor, fence: Fence, shown: Sequence[ShownText]
+) -> Sequence[ShownText]:
+    """Return what was seen of a turn whose answer is not stored."""
+    mine = [piece for piece in shown if piece.run_id == fence.run_id]
+    if not mine:
+        return ()
+    keys = {piece.turn: assistant_key(fence.run_id, piece.turn) for piece in mine}
+    rows = await executor.fetch(_ANSWERED, list(keys.values()))
+    answered = {row["key"] for row in rows}
+    return [piece for piece in mine if keys[piece.turn] not in answered]
 
 
 async def _take_in(executor: Executor, fence: Fence, entries: Sequence[Record]) -> None:
@@ -254,4 +259,5 @@ def _columns(rows: Sequence[NewMessage]) -> tuple[list[object], ...]:
         [row.status.value for row in rows],
         [row.turn for row in rows],
         [row.parts for row in rows],
+        [row.usage for row in rows],
     )

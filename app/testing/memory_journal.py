@@ -1,7 +1,7 @@
 """``Journal`` and ``TokenSink`` in dictionaries."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.errors import JournalUnavailable
@@ -13,7 +13,7 @@ from app.domain.ports import (
     TokenStream,
 )
 from app.domain.record import Record
-from app.domain.run import Fence
+from app.domain.run import Fence, Usage
 from app.domain.utf16 import units_of
 
 
@@ -105,13 +105,21 @@ class _MemoryStream:
     def __init__(self, journal: MemoryJournal, fence: Fence, turn: int, attempt: int) -> None:
         self._journal, self._fence, self._turn, self._attempt = journal, fence, turn, attempt
         self._texts: dict[int, str] = {}
+        self._so_far: Callable[[], Usage] | None = None
 
     def add(self, part: int, kind: str, text: str) -> None:
         """See ``TokenStream.add``."""
         whole = self._texts[part] = self._texts.get(part, "") + text
         units = units_of(whole)
-        shown = ShownText(self._fence.run_id, self._turn, part, kind, whole, self._attempt, units)
+        shown = ShownText(
+            *(self._fence.run_id, self._turn, part, kind, whole, self._attempt, units),
+            cost=self._so_far() if self._so_far else None,
+        )
         self._journal.show(self._fence.thread_id, self._fence.epoch, shown)
+
+    def costs(self, so_far: Callable[[], Usage]) -> None:
+        """See ``TokenStream.costs``."""
+        self._so_far = so_far
 
     async def close(self) -> None:
         """See ``TokenStream.close``."""

@@ -15,7 +15,7 @@ from app.domain.message import (
 )
 from app.domain.ports import Salvage
 from app.domain.run import LIVE, PARKED, Ended, Ending, FactStored, Fence, Run, RunStatus
-from app.domain.settling import interrupted_message
+from app.domain.settling import cost_of, interrupted_message
 from app.domain.storable import Json, encode
 from app.domain.thread import Thread
 from app.testing.memory_database import MemoryDatabase, Transaction
@@ -39,6 +39,7 @@ def settle(
         piece for piece in salvage.shown if assistant_key(piece.run_id, piece.turn) not in db.keys
     ]
     cut_off = interrupted_message(tx.ids.new(), run.id, thread.epoch, unrecorded)
+    cost = cost_of(run.id, unrecorded)
     if run.worker is not None and ending.status is not RunStatus.COMPLETED:
         tx.driven.append((run.worker, fence))
     tx.ended.append(fence)
@@ -53,6 +54,9 @@ def settle(
     )
     if cut_off is not None:
         thread = append(db, thread, run.id, (cut_off,))
+    if cost is not None:
+        db.runs[run.id] = replace(db.runs[run.id], usage=run.usage + cost)
+        thread = db.put(replace(thread, usage=thread.usage + cost), tx)
     _interrupt(db, thread, run.id)
     thread = db.put(replace(thread, error=ending.error), tx)
     _close_what_hangs_on(db, run, tx)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from app.domain.ports import Journal, ShownText, TokenSink
-from app.domain.run import Fence
+from app.domain.run import Fence, Usage
 from app.fanout.tokens import RedisTokenSink
 from app.journal import RedisJournal
 from app.keyspace import Keys, connect
@@ -77,6 +77,8 @@ def by_part(shown: Sequence[ShownText]) -> list[tuple[int, str, str]]:
 async def test_who_ends_a_run_gets_the_text_that_was_seen(live: Live, fence: Fence) -> None:
     await live.journal.open(fence)
     stream = live.sink.open(fence, turn=2, attempt=300, version=1)
+    cost = Usage(requests=1, input_tokens=20, output_tokens=4)
+    stream.costs(lambda: cost)
     stream.add(0, "thinking", "Let me ")
     stream.add(0, "thinking", "see.")
     stream.add(1, "text", "Hello 😀")
@@ -86,8 +88,8 @@ async def test_who_ends_a_run_gets_the_text_that_was_seen(live: Live, fence: Fen
     await stream.close()
 
     assert list(salvage.shown) == [
-        ShownText(fence.run_id, 2, 0, "thinking", "Let me see.", 300, 11),
-        ShownText(fence.run_id, 2, 1, "text", "Hello 😀", 300, 8),
+        ShownText(fence.run_id, 2, 0, "thinking", "Let me see.", 300, 11, cost),
+        ShownText(fence.run_id, 2, 1, "text", "Hello 😀", 300, 8, cost),
     ]
 
 

@@ -7,7 +7,8 @@ from app.domain.errors import Conflict
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
 from app.domain.ports import Serves, Verdict
-from app.domain.run import Ending, Fence, RunError, RunStatus, Waits
+from app.domain.record import Record, Writes
+from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
 from app.domain.storable import decode
 from app.domain.thread import ThreadStatus
 from tests.support.store_world import StoreWorld, a_result, a_step, a_turn, an_answer, shown
@@ -254,11 +255,18 @@ async def test_an_entry_that_postgres_refuses_does_not_hold_up_the_end(world: St
 
 @pytest.mark.req("RUN-03")
 @pytest.mark.parametrize("how", ["cancel", "fail"])
-async def test_text_that_was_seen_is_kept(world: StoreWorld, how: str) -> None:
+async def test_b43_text_that_was_seen_is_kept_and_what_it_cost_is_counted(
+    world: StoreWorld, how: str
+) -> None:
     claimed = await world.drive()
     fence = claimed.fence
+    before = Usage(requests=1, input_tokens=9, output_tokens=9)
+    spent = Usage(requests=1, input_tokens=30, output_tokens=3)
+    turn = Writes(turn=1, run_usage=before, thread_usage=before + before)
+    answer = Record(claimed.run.id, claimed.thread.id, "llm:turn:0", 0, "null", turn)
+    await world.store.record(fence, answer)
     await world.around.journal.open(fence)
-    world.around.journal.show(fence.thread_id, fence.epoch, shown(fence, 0, "It is on"))
+    world.around.journal.show(fence.thread_id, fence.epoch, shown(fence, 1, "It is on", cost=spent))
 
     if how == "cancel":
         await world.store.cancel(fence.thread_id, None)
@@ -267,9 +275,12 @@ async def test_text_that_was_seen_is_kept(world: StoreWorld, how: str) -> None:
 
     snapshot = await world.snapshot(fence.thread_id)
     kept = snapshot.messages[-1]
-    assert (kept.status, kept.turn, kept.seq) == (MessageStatus.INTERRUPTED, 0, 2)
+    assert (kept.status, kept.turn, kept.seq) == (MessageStatus.INTERRUPTED, 1, 2)
     assert plain_text(kept.parts) == "It is on"
     assert kept.version == snapshot.thread.version
+    assert kept.usage == spent.to_json()
+    assert (await world.run(claimed.run.id)).usage == before + spent
+    assert snapshot.thread.usage == before + before + spent
 
 
 async def test_text_of_a_turn_whose_answer_is_stored_is_not_kept_twice(world: StoreWorld) -> None:

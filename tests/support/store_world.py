@@ -300,6 +300,8 @@ def a_result(fence: Fence, turn: int, index: int, call: str, output: Json = "fou
     return Record(fence.run_id, fence.thread_id, step, turn, encode(output), Writes(filled=filled))
 
 
-def shown(fence: Fence, turn: int, text: str, part: int = 0, kind: str = "text") -> ShownText:
+def shown(
+    fence: Fence, turn: int, text: str, part: int = 0, *, cost: Usage | None = None
+) -> ShownText:
     """Return text that was streamed to people."""
-    return ShownText(fence.run_id, turn, part, kind, text, fence.epoch * 100, len(text))
+    return ShownText(fence.run_id, turn, part, "text", text, fence.epoch * 100, len(text), cost)

@@ -1,10 +1,10 @@
 """Live text, from the model to the screen.  It is never a step and never the only copy."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.domain.run import Fence
+from app.domain.run import Fence, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class ShownText:
     attempt: int
     units: int
     """Length of ``text`` in UTF-16 code units."""
+    cost: Usage | None = None
+    """Of the request so far, as its provider reports it."""
 
 
 class TokenStream(Protocol):
@@ -27,6 +29,10 @@ class TokenStream(Protocol):
 
     def add(self, part: int, kind: str, text: str) -> None:
         """Append a delta to a part."""
+        ...
+
+    def costs(self, so_far: Callable[[], Usage]) -> None:
+        """Let each delta carry what the request has cost by then, for when it is cut off."""
         ...
 
     async def close(self) -> None:

@@ -41,7 +41,9 @@ async def stopped(world: AgentWorld, server: ProviderServer, *, words: int = 0) 
         await server.hung_up.wait()
 
 
-async def test_b43_a_stop_in_the_middle_hangs_up_and_keeps_what_was_seen(provider: str) -> None:
+async def test_b43_a_stop_in_the_middle_hangs_up_keeps_and_counts_what_was_seen(
+    provider: str,
+) -> None:
     half = Answers(WORDS, silent_after=53)
     async with (
         serving(provider, half, FINE) as (model, server),
@@ -49,6 +51,7 @@ async def test_b43_a_stop_in_the_middle_hangs_up_and_keeps_what_was_seen(provide
     ):
         await stopped(world, server, words=45)
         ((role, status, text),) = world.said()[1:]
+        cost = world.thread().usage
         again = await world.answered("and now?")
 
     assert (role, status) == ("assistant", "interrupted")
@@ -56,6 +59,9 @@ async def test_b43_a_stop_in_the_middle_hangs_up_and_keeps_what_was_seen(provide
     assert 45 < len(text.split()) < 60
     assert again.stopped == "final"
     assert world.said()[-1] == ("assistant", "complete", "All is well.")
+    assert cost.requests == 1
+    # Anthropic's first event says what was read; OpenAI counts in the last one, which never came.
+    assert (cost.input_tokens > 0) == (provider == "anthropic")
 
 
 @pytest.mark.parametrize("streaming", [True, False])

@@ -1,6 +1,7 @@
 """Words are handed on as they come, the first piece of a part included."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from pydantic_ai.messages import (
@@ -18,6 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from app import Agent
+from app.domain.run import Usage
 from app.loop.streaming import hand_on
 from tests.support.agent_world import AgentWorld, no_backoff
 from tests.support.scripted_model import Says, ScriptedModel
@@ -32,6 +34,8 @@ class Heard:
 
     def add(self, part: int, kind: str, text: str) -> None:
         self.pieces.append((part, kind, text))
+
+    def costs(self, so_far: Callable[[], Usage]) -> None: ...
 
     async def close(self) -> None: ...
 
