@@ -114,10 +114,11 @@ class Campaign:
             new: list[Kill] = []
             old: list[Kill] = []
             for who, visits in self._targets(scenario):
+                way_in = scenario.way_in(who)
                 for point, times in visits.items():
                     deaths = [Kill(point, visit, who) for visit in self._some_of(times, most)]
-                    (old if (who, point) in known else new).extend(deaths)
-            known |= {(kill.who, kill.point) for kill in new}
+                    (old if (way_in, point) in known else new).extend(deaths)
+            known |= {(scenario.way_in(kill.who), kill.point) for kill in new}
             chosen = new + self.random.sample(old, min(sample, len(old)))
             plans += [Plan(scenario, (kill,)) for kill in chosen]
         return plans

@@ -25,7 +25,10 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 _STATE = """
 SELECT coalesce((SELECT array_agg(status ORDER BY created_at) FROM agent_runs
                   WHERE parent IS NULL), '{}') AS runs,
-       (SELECT count(*) FROM agent_runs WHERE finished_at IS NULL) AS busy,
+       coalesce((SELECT array_agg(id ORDER BY created_at) FROM agent_runs
+                  WHERE parent IS NULL), '{}') AS ids,
+       (SELECT count(*) FROM agent_runs WHERE finished_at IS NULL)
+       + (SELECT count(*) FROM agent_timers WHERE run IS NULL AND fired_at IS NULL) AS busy,
        coalesce((SELECT array_agg(tool_call_id ORDER BY requested_at) FROM agent_approvals
                   WHERE status = 'pending'), '{}') AS asked
 """
@@ -50,7 +53,9 @@ class Lane:
         assert row is not None
         bodies = body_log.lines(self.body_folder, [THREAD])
         starts = sum(line.event == "start" for line in bodies)
-        return State(tuple(row["runs"]), row["busy"], tuple(row["asked"]), starts)
+        return State(
+            tuple(row["runs"]), tuple(row["ids"]), row["busy"], tuple(row["asked"]), starts
+        )
 
     @property
     def body_folder(self) -> Path:

@@ -163,7 +163,9 @@ class _Play:
         acts = list(self._played.scenario.acts)
         while True:
             await self._see_who_died()
-            state = replace(await self._lane.state(), deaths=len(self._deaths))
+            state = replace(
+                await self._lane.state(), deaths=len(self._deaths), done=frozenset(self._done)
+            )
             due = next((act for act in acts if act.due(state)), None)
             if due is not None:
                 acts.remove(due)

@@ -30,17 +30,22 @@ class State:
 
     Attributes:
         runs: the status of each run that a user started, oldest first.
-        busy: how many runs are unfinished, those of other agents that were asked included.
+        ids: of these runs.
+        busy: how many runs are unfinished, those of other agents that were asked included, and
+            those that a timer starts.
         asked: calls that wait for a decision.
         bodies: how many bodies have started.
         deaths: how many processes have died.
+        done: the names of the acts that were done.
     """
 
     runs: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     busy: int = 0
     asked: tuple[str, ...] = ()
     bodies: int = 0
     deaths: int = 0
+    done: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,13 @@ class Scenario:
     said: tuple[str, ...] | None = None
     tallies: int | None = None
 
+    def way_in(self, who: str) -> str:
+        """Return the function that a process of an act calls; of a worker, who it is."""
+        return next((act.function for act in self.acts if act.name == who), who)
 
-def _say(name: str, text: str, due: Callable[[State], bool]) -> Act:
-    arguments = {"agent": "walker", "key": THREAD, "input": text}
+
+def _say(name: str, text: str, due: Callable[[State], bool], agent: str = "walker") -> Act:
+    arguments = {"agent": agent, "key": THREAD, "input": text}
     return Act(name, due, "agents:agent_run", lambda _: arguments)
 
 
@@ -160,11 +169,102 @@ CANCEL: Final = _cancelled(
 )
 """The run is cancelled while tools are in flight, and another one starts at once."""
 
-FAMILY: Final = _cancelled("family", lambda state: state.busy >= 3)
+FAMILY: Final = _cancelled("family", lambda state: state.busy >= 3 or PARKED in state.runs)
 """The run is cancelled while it waits for others, which are cancelled with it."""
 
 ORPHAN: Final = _cancelled("orphan", lambda state: state.deaths > 0 or PARKED in state.runs)
 """The run is cancelled when its worker is dead, and before another has noticed."""
+
+
+def _is_at_work(state: State) -> bool:
+    return state.bodies > 0
+
+
+def _is_third_held_back(state: State) -> bool:
+    return state.runs[2:] == ("pending",)
+
+
+def _of(run: int) -> Callable[[State], Mapping[str, Any]]:
+    """Return the arguments of a call about the n-th run, counted from 0."""
+    return lambda state: {"key": THREAD, "run_id": state.ids[run]}
+
+
+DONE: Final = "Done."
+
+QUEUE: Final = Scenario(
+    "queue",
+    (
+        _say("start", "go", lambda _: True, "queueing"),
+        _say("behind", "go next", _is_at_work, "queueing"),
+        _say("third", "go last", lambda state: "behind" in state.done, "queueing"),
+        Act("withdraw", _is_third_held_back, "agents:agent_cancel", _of(2)),
+    ),
+    ends=None,
+    last_words=DONE,
+)
+"""Two sends wait behind a run; the second one is taken back, if it has not begun by then."""
+
+REPLACE: Final = Scenario(
+    "replace",
+    (
+        _say("start", "go", lambda _: True, "replacing"),
+        _say("instead", "go elsewhere", _is_at_work, "replacing"),
+    ),
+    ends=("cancelled", "completed"),
+    last_words=DONE,
+    said=("go", "go elsewhere"),
+)
+"""A send takes the place of the run that is under way."""
+
+
+def _has_failed(state: State) -> bool:
+    return state.runs == ("failed",)
+
+
+def _has_completed(state: State) -> bool:
+    return set(state.runs) == {"completed"}
+
+
+def _again_if_failed(name: str) -> Act:
+    return Act(name, _has_failed, "agents:agent_retry", lambda _: {"key": THREAD})
+
+
+RETRY: Final = Scenario(
+    "retry",
+    (
+        _say("start", "go", lambda _: True, "hasty"),
+        *(_again_if_failed(f"retry {number}") for number in range(1, 4)),
+        _approve(lambda state: "retry 1" in state.done and _is_parked(state)),
+    ),
+    last_words=DONE,
+    answers=2,
+    said=("go",),
+)
+"""A run fails when its time is over, with a card open, and goes on when it is told to."""
+
+
+def _reach(name: str, due: Callable[[State], bool], **arguments: str) -> Act:
+    return Act(name, due, f"neighbours:{name}", lambda _: {"key": THREAD, **arguments})
+
+
+def _poke(name: str) -> Act:
+    return Act(name, _is_at_work, f"neighbours:{name}", lambda state: {"run_id": state.ids[0]})
+
+
+TOLD: Final = Scenario(
+    "told",
+    (
+        _say("start", "go", lambda _: True, "queueing"),
+        _reach("remind", _is_at_work),
+        _reach("tell", _is_at_work, text="psst"),
+        _poke("poke"),
+        _poke("poke_at_once"),
+        _reach("tell_at_once", _has_completed, text="are you there"),
+    ),
+    ends=None,
+    last_words=DONE,
+)
+"""Others reach a run while it works: messages, events, a start that is set for later."""
 
 STEER_AT: Final = replace(
     _whole("steer-at"), at_hold=replace(STEER, due=lambda _: True), ends=None, answers=None
@@ -228,6 +328,9 @@ BOTH: Final = Scenario(
 )
 """Two sends to an idle thread at once: one starts a run, the other is read by it."""
 
-SCENARIOS: Final = (WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN)
+SCENARIOS: Final = (
+    *(WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN),
+    *(QUEUE, REPLACE, RETRY, TOLD),
+)
 AT_HOLD: Final = (STEER_AT, CANCEL_AT, APPROVE_AT)
 OTHERS: Final = (TAKEN_AT, BOTH)
