@@ -1,11 +1,10 @@
 """Everything breaks, at random and at once; afterwards the whole history is held against the laws.
 
-This is the short form of ``make chaos SECONDS=600 SEED=...``.  The seed decides what is asked and
-what breaks, the machine decides how the two meet; ``CHAOS_SEED`` repeats a run.
+This is the short form of ``make chaos SECONDS=600``.  The seed decides what is asked and what
+breaks, the machine decides how the two meet; ``CHAOS_SEED`` takes another one.
 """
 
 import os
-import secrets
 
 import pytest
 
@@ -22,8 +21,8 @@ GOES_ON_WITHIN_S = 3.0
 def test_a_storm_loses_nothing_and_repeats_nothing(
     stores: Stores, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seed = os.environ.get("CHAOS_SEED") or secrets.token_hex(4)
-    course = Course(seed, rage_s=12, calm_s=3, singles=4)
+    seed = os.environ.get("CHAOS_SEED", "storm")
+    course = Course(seed, rage_s=8, calm_s=2, singles=2)
 
     rounds = storm_for(stores, course)
 

@@ -8,6 +8,8 @@ from tests.support.chaos.storm import Course
 
 SEED = "broken on purpose"
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """Workers and callers die, freeze and are held at points drawn from a seed; every law holds.
 
 This is the short form of ``make crash-points``, which takes every point and thousands of pairs.
-``CRASH_POINTS_SEED`` repeats a run; the seed is printed.
+``CRASH_POINTS_SEED`` takes another seed; it is printed.
 """
 
 import os
-import secrets
 import time
 
 import pytest
@@ -33,7 +32,7 @@ FOUND = (
 def test_every_law_holds_at_points_drawn_from_a_seed(
     databases: Databases, audited: str, redis_server: EmbeddedRedis
 ) -> None:
-    seed = int(os.environ.get("CRASH_POINTS_SEED") or secrets.randbelow(1 << 31))
+    seed = int(os.environ.get("CRASH_POINTS_SEED", "1"))
     print(f"CRASH_POINTS_SEED={seed}")  # noqa: T201  # to repeat it
 
     async def sample(campaign: Campaign) -> Campaign:
