@@ -53,7 +53,7 @@ class Agent:
         tool_retries: how often a failing tool is tried again, unless it says otherwise.
         on_concurrent_run: what a start does on a thread that has an unfinished run.
         version: pins runs to workers that have this version of the agent.
-        timeout: a run fails as ``TIMED_OUT`` this long after its start.
+        timeout: a run fails as ``TIMED_OUT`` this long after it could begin.
         initial_state: the synced state that a new thread begins with; ``None`` for none.
     """
 

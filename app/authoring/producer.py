@@ -149,7 +149,7 @@ class Producer:
                 the agent says: ``reject`` this start, ``replace`` that run, ``queue`` until it
                 has ended, or ``steer``: give it the input before its next model request.
             timeout: another limit than the agent's, a duration or seconds: the run fails this
-                long after its start, wherever it is.
+                long after it could begin, wherever it is.
             initial_state: what a new thread's state begins with, if not what the agent says.
 
         Raises:

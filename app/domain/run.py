@@ -205,11 +205,13 @@ class Terms:
         policy: what the start asked for: ``model``, ``maxTurns``.
         agent_version: what the run is pinned to.
         timeout: it fails as ``TIMED_OUT`` this long after it became its thread's live run.
+        agent: who answers, if that is not the thread's own.
     """
 
     policy: Mapping[str, Json] = field(default_factory=dict)
     agent_version: str | None = None
     timeout: timedelta | None = None
+    agent: str | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the form that is stored with what may start a run later."""
@@ -217,6 +219,7 @@ class Terms:
             "policy": dict(self.policy),
             "agentVersion": self.agent_version,
             "timeoutS": None if self.timeout is None else self.timeout.total_seconds(),
+            "agent": self.agent,
         }
 
     @classmethod
@@ -227,6 +230,7 @@ class Terms:
             stored["policy"],
             stored["agentVersion"],
             None if timeout_s is None else timedelta(seconds=timeout_s),
+            stored["agent"],
         )
 
 

@@ -22,6 +22,21 @@ def ignore_step(name: str, seconds: float, attempt: int) -> None:
     """Measure nothing."""
 
 
+@contextmanager
+def _task_called(name: str) -> Iterator[None]:
+    """Let the running task go by a name, by which a body that blocks the loop is found."""
+    task = asyncio.current_task()
+    if task is None:
+        yield
+        return
+    before = task.get_name()
+    task.set_name(name)
+    try:
+        yield
+    finally:
+        task.set_name(before)
+
+
 class Bodies:
     """The bodies of one drive.
 
@@ -89,7 +104,11 @@ class Bodies:
         context = StepContext(name, attempt, f"{fence.run_id}/{name}", fence)
         bound = asyncio.timeout(policy.timeout.total_seconds() if policy.timeout else None)
         begun = time.perf_counter()
-        with self.holding(unless=policy.releasable), log_context(step=name):
+        with (
+            self.holding(unless=policy.releasable),
+            log_context(step=name),
+            _task_called(f"{name} of run {fence.run_id}"),
+        ):
             try:
                 async with bound:
                     return await body(context)

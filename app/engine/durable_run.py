@@ -48,7 +48,6 @@ class DurableRun:
         is_leaving: the same, already while the store is being asked: its answer alone says
             whether the run is still ours.  A beat that was read after that commit and before
             its answer finds the run gone, as it would be if somebody had taken it.
-        is_over: the run is parked or settled; there is nothing left to write.
         is_cut_off: the pool stops this drive: its cancellation is the pool's wish.
         signals: what to read before the next model request, as of the last look.
     """

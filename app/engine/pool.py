@@ -8,6 +8,7 @@ in no slot.  Whether a run is ours is told by the table, with each beat.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -19,6 +20,8 @@ from app.engine.durable_run import DurableRun
 
 log = logging.getLogger(__name__)
 
+CLAIM_S = 2.0
+"""How long a stop waits for a claim that Postgres does not answer; others take its runs then."""
 STUBBORN_S = 0.25
 """A body that swallows its cancellation is not waited for: the new epoch fences it."""
 
@@ -60,6 +63,7 @@ class DrivePool:
         self._last_try: timedelta | None = None
         self._is_alone = False
         self._tasks = asyncio.TaskGroup()
+        self._one_claim = asyncio.Lock()
 
     @property
     def has_room(self) -> bool:
@@ -115,10 +119,11 @@ class DrivePool:
         """Give every run back to the queue.
 
         One in a model request, in a wait or between steps goes at once; a tool in flight
-        gets ``drain`` to finish and be recorded.
+        gets ``drain`` to finish and be recorded.  What a claim under way brings goes back, too.
         """
         self._stopping = True
         async with asyncio.TaskGroup() as leaving:
+            leaving.create_task(self._end_claiming())
             for held in list(self._drives.values()):
                 leaving.create_task(self._let_go(held, drain))
 
@@ -150,7 +155,17 @@ class DrivePool:
             self._tasks.create_task(self._release(listed[run_id]))
         self._suspects = unknown - self._suspects
 
+    async def _end_claiming(self) -> None:
+        """Return when a claim that was under way has given back what it brought."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLAIM_S), self._one_claim:
+                pass
+
     async def _claim(self, room: int, *, last_try: bool = False) -> None:
+        async with self._one_claim:
+            await self._claim_and_start(room, last_try=last_try)
+
+    async def _claim_and_start(self, room: int, *, last_try: bool) -> None:
         self._claiming = True
         try:
             claimed = await self._ports.store.claim(

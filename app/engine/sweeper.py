@@ -97,11 +97,14 @@ class Sweeper:
     async def _bury(self) -> None:
         beats = await self._store.beats()
         for worker, silent_s in self._watch.observe(beats, self._clock.boot_s()).items():
+            failed = await self._store.fail_poison(worker, beats[worker])
             taken = await self._store.take_over(worker, beats[worker])
-            if taken is None:
+            if taken is None and not failed:
                 continue  # it was frozen, and beats again
-            log.warning("worker %s is dead: %d runs queued again", worker, taken)
-            self._on_recovery(taken, silent_s)
+            log.warning(
+                "worker %s is dead: %d runs queued again, %d failed", worker, taken or 0, failed
+            )
+            self._on_recovery(taken or 0, silent_s)
             self._pool.ring()
 
     async def _rest(self) -> None:

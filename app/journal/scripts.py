@@ -40,10 +40,13 @@ end
 """
 
 _OPEN = Script(
-    _EPOCH_OF
+    READ_LIVE_TEXT
+    + _EPOCH_OF
     + """
-local held = epoch_of(redis.call('GET', KEYS[1]))
+local fence = redis.call('GET', KEYS[1])
+local held = epoch_of(fence)
 if held >= tonumber(ARGV[1]) then return held end
+if fence and string.match(fence, '^closed') then forget(KEYS[3]) end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return entries_of(KEYS[2], ARGV[2])
@@ -99,8 +102,12 @@ class HeldAbove:
 async def open_journal(
     redis: Redis, at: ThreadKeys, epoch: int, run_id: str
 ) -> HeldAbove | list[bytes]:
-    """Set the fence, drop the entries of other runs and return this run's."""
-    answer = await _OPEN.call(redis, (at.fence, at.journal), (epoch, f"{run_id}/", _TTL_MS))
+    """Set the fence, drop the entries of other runs and return this run's.
+
+    Live text that outlived the end of its run is dropped: it was taken in with that end.
+    """
+    keys = (at.fence, at.journal, at.live)
+    answer = await _OPEN.call(redis, keys, (epoch, f"{run_id}/", _TTL_MS))
     if isinstance(answer, int):
         return HeldAbove(answer)
     return _in_order(cast("list[bytes]", answer))

@@ -90,7 +90,9 @@ class Turns:
 
         value = await self.run.step(turn_step(turn), body, turn=turn, policy=_POLICY)
         recorded = RecordedTurn.from_json(value)
-        self.run_usage, self.thread_usage = recorded.run_usage, recorded.thread_usage
+        # A retried run resumes behind its row, which counts what was cut off after this turn.
+        if recorded.run_usage.requests > self.run_usage.requests:
+            self.run_usage, self.thread_usage = recorded.run_usage, recorded.thread_usage
         response = response_from_text(await self.drafts.answer(recorded.message))
         return Turn(response, recorded.calls_of(response))
 

@@ -72,6 +72,7 @@ class Doctor:
                 continue
             sentence = f"worker {worker} is silent, and nobody has taken over its runs"
             if mend:
+                await self.store.fail_poison(worker, beat)
                 taken = await self.store.take_over(worker, beat)
                 sentence += f": {taken} went on" if taken is not None else ": it beats again"
             found.append(Finding("worker", sentence, mend))

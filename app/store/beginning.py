@@ -143,7 +143,8 @@ async def follow_up(
         reader = run_id or ids.new()
         await executor.fetch(_READ, [signal.id for signal in signals], reader)
         entering = _Entering(thread.id, reader, messages_of(reader, signals))
-        await _enter(executor, _BEGIN, entering, owed, thread.agent, *_columns_of(terms))
+        agent = terms.agent or thread.agent
+        await _enter(executor, _BEGIN, entering, owed, agent, *_columns_of(terms))
         return
     for row in await executor.fetch(_OLDEST_PENDING, thread.id):
         said = parse_json(row["input"])

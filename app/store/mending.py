@@ -4,14 +4,17 @@ Suspects are found without a lock.  Each thread is then looked at again in a tra
 own, under its lock, and mended by the same words that end, wake and start runs everywhere else.
 """
 
+from app.domain.message import interrupted_part
 from app.domain.ports import Aborts, Announce, Doorbell, Ids, Journal
 from app.domain.run import FINAL, PARKED, Ending, RunStatus
+from app.domain.storable import encode
 from app.domain.thread import Thread, ThreadStatus, shown_status
 from app.store.beginning import follow_up
 from app.store.database import Connection, Database
 from app.store.executors import Executor
 from app.store.locking import find_run, lock_thread, lock_to_end, read_run
 from app.store.owed import Listeners, Owed
+from app.store.rows import parts_from
 from app.store.settling import Settler
 from app.store.transacting import Transacting
 from app.store.waking import wake
@@ -43,6 +46,10 @@ SELECT g.thread
   FROM agent_signals g JOIN agent_threads t ON t.id = g.thread
  WHERE g.read_at IS NULL AND t.live_run IS NULL
 UNION
+SELECT m.thread
+  FROM agent_messages m LEFT JOIN agent_runs r ON r.id = m.run
+ WHERE m.status = 'open' AND (r.id IS NULL OR r.finished_at IS NOT NULL)
+UNION
 SELECT r.thread
   FROM agent_runs r JOIN agent_runs p ON p.id = r.parent
  WHERE r.parent IS NOT NULL AND r.finished_at IS NULL AND p.finished_at IS NOT NULL
@@ -57,6 +64,23 @@ RETURNING version
 _STRAY = """
 SELECT id, status FROM agent_runs
  WHERE thread = $1 AND status IN ('queued', 'running', 'awaiting_input', 'waiting')
+"""
+_LEFT_OPEN = """
+SELECT m.id, m.parts
+  FROM agent_messages m LEFT JOIN agent_runs r ON r.id = m.run
+ WHERE m.thread = $1 AND m.status = 'open' AND (r.id IS NULL OR r.finished_at IS NOT NULL)
+"""
+_CLOSE = """
+WITH t AS (
+    UPDATE agent_threads SET version = version + 1, updated_at = clock_timestamp()
+     WHERE id = $1
+    RETURNING version
+)
+UPDATE agent_messages m
+   SET status = 'interrupted', parts = n.parts::json, version = t.version
+  FROM t, unnest($2::text[], $3::text[]) AS n (id, parts)
+ WHERE m.id = n.id
+RETURNING m.version
 """
 _TAKE_IN = """
 WITH r AS (
@@ -99,6 +123,7 @@ class PostgresMender:
             thread = await lock_to_end(connection, thread_id)
             if thread is None:
                 return False
+            await _close_results(connection, thread, owed)
             thread = await _find_live_run(connection, thread, owed)
             if thread.live_run is None:
                 await follow_up(connection, thread, self._settler.ids, owed)
@@ -117,6 +142,17 @@ class PostgresMender:
         elif run.status in PARKED:
             # A run that still waits for something stays parked: one more look is all it costs.
             await wake(executor, run, owed)
+
+
+async def _close_results(executor: Executor, thread: Thread, owed: Owed) -> None:
+    """Let results that were left open by runs that have ended say so."""
+    rows = await executor.fetch(_LEFT_OPEN, thread.id)
+    if rows:
+        parts = [[interrupted_part(part) for part in parts_from(row["parts"])] for row in rows]
+        closed = await executor.fetch(
+            _CLOSE, thread.id, [row["id"] for row in rows], [encode(each) for each in parts]
+        )
+        owed.announce(thread.id, closed[0]["version"])
 
 
 async def _find_live_run(executor: Executor, thread: Thread, owed: Owed) -> Thread:

@@ -242,14 +242,17 @@ class PostgresRunStore:
         """See ``RunStore.beats``."""
         return await queueing.beats(self._db)
 
+    async def fail_poison(self, worker: str, beat: int | None = None) -> int:
+        """See ``RunStore.fail_poison``."""
+        dead = queueing.Silent(worker, beat)
+        return await self._fail_all("POISON", sweeping.poison(dead, self._max_attempts))
+
     async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """See ``RunStore.take_over``."""
         dead = queueing.Silent(worker, beat)
-        failed = await self._fail_all("POISON", sweeping.poison(dead, self._max_attempts))
-        taken = await self._transacting.run(
+        return await self._transacting.run(
             lambda c, owed: queueing.take_over(c, dead, self._max_attempts, owed)
         )
-        return failed + (taken or 0) if failed or taken is not None else None
 
     async def oldest_queued(self) -> timedelta | None:
         """See ``RunStore.oldest_queued``."""

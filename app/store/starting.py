@@ -9,7 +9,7 @@ The thread's row is locked there and then: until the transaction ends, nobody el
 start a run on it.  If the transaction is rolled back, nothing has started.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Forbidden, InvalidArgument
 from app.domain.message import plain_text
@@ -124,7 +124,7 @@ def _signal(thread: Thread, start: StartRun) -> NewSignal:
         sender=f"user:{start.author}" if start.author else "anonymous",
         run_id=start.run_id,
         message_id=start.message_id,
-        terms=start.terms,
+        terms=replace(start.terms, agent=start.agent),
         author=start.author,
         dedupe=start.dedupe,
     )

@@ -3,6 +3,7 @@
 Each run is ended in a transaction of its own, which looks again under the thread's lock.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +17,9 @@ from app.store.owed import Owed
 from app.store.queueing import Silent
 from app.store.settling import Settler
 from app.store.transacting import Transacting
+from app.telemetry.logs import log_context
+
+log = logging.getLogger(__name__)
 
 _UNKNOWN = """
 SELECT r.id, r.thread,
@@ -78,6 +82,10 @@ SELECT format('run %s is unfinished though its parent %s has ended', r.id, r.par
   FROM agent_runs r JOIN agent_runs p ON p.id = r.parent
  WHERE r.parent IS NOT NULL AND r.finished_at IS NULL AND p.finished_at IS NOT NULL
 UNION ALL
+SELECT format('message %s is open though its run %s has ended', m.key, m.run)
+  FROM agent_messages m LEFT JOIN agent_runs r ON r.id = m.run
+ WHERE m.status = 'open' AND (r.id IS NULL OR r.finished_at IS NOT NULL)
+UNION ALL
 SELECT format('timer %s has been due for %s', m.id, clock_timestamp() - m.due_at)
   FROM agent_timers m
  WHERE m.fired_at IS NULL AND m.due_at < clock_timestamp() - interval '1 minute'
@@ -139,6 +147,8 @@ class Failing:
         run = await read_run(executor, found["id"])
         ending = Ending.failed(self.code, still[0]["why"])
         await self.settler.end(executor, thread, run, ending, owed)
+        with log_context(thread=thread.id, run=run.id, epoch=thread.epoch):
+            log.warning("run %s fails, %s: %s", run.id, self.code, still[0]["why"])
         return True
 
 

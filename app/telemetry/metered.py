@@ -22,8 +22,12 @@ Seen = Callable[[str, tuple[Any, ...], object], None]
 """Called with a call's name, its arguments and its result after it succeeded."""
 
 
-_SWEPT = {"fail_overdue": "TIMED_OUT", "fail_unknown_agents": "UNKNOWN_AGENT"}
-"""How runs fail that a sweeper ends; those that killed their workers are in ``take_over``."""
+_SWEPT = {
+    "fail_overdue": "TIMED_OUT",
+    "fail_unknown_agents": "UNKNOWN_AGENT",
+    "fail_poison": "POISON",
+}
+"""How runs fail that a sweeper ends."""
 
 
 def metered_store(store: RunStore, metrics: Metrics) -> RunStore:
@@ -44,7 +48,7 @@ def metered_store(store: RunStore, metrics: Metrics) -> RunStore:
                     metrics.failures.labels(ending.error.code).inc()
             case "cancel", Run():
                 metrics.runs.labels(RunStatus.CANCELLED.value).inc()
-            case ("fail_overdue" | "fail_unknown_agents") as by, int(failed) if failed:
+            case by, int(failed) if failed and by in _SWEPT:
                 metrics.runs.labels(RunStatus.FAILED.value).inc(failed)
                 metrics.failures.labels(_SWEPT[by]).inc(failed)
             case _:

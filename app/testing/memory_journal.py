@@ -49,6 +49,8 @@ class MemoryJournal:
         log = await self._log(fence.thread_id)
         if log.epoch is not None and log.epoch >= fence.epoch:
             return OpenedJournal(fence_above=log.epoch)
+        if log.is_closed:
+            log.shown.clear()
         log.epoch, log.is_closed = fence.epoch, False
         entries = {name: Record.from_json(text) for name, text in log.entries.items()}
         mine = [record for record in entries.values() if record.run_id == fence.run_id]

@@ -81,7 +81,7 @@ def follow_up(
         run = Run(
             run_id or tx.ids.new(),
             thread.id,
-            thread.agent,
+            terms.agent or thread.agent,
             RunStatus.QUEUED,
             policy=dict(terms.policy),
             agent_version=terms.agent_version,
@@ -147,7 +147,7 @@ def _steer(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction)
         start.author,
         start.dedupe,
     )
-    db.terms[start.message_id] = start.terms
+    db.terms[start.message_id] = replace(start.terms, agent=start.agent)
     thread = db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
     return _steered(thread, thread.live_run)
 

@@ -376,22 +376,27 @@ class MemoryRunStore:
         holding = {run.worker: 0 for run in self._running() if run.worker}
         return holding | {worker: beat for worker, (beat, _) in self._db.workers.items()}
 
+    async def fail_poison(self, worker: str, beat: int | None = None) -> int:
+        """See ``RunStore.fail_poison``."""
+        await self._db.turn()
+        if self._beats_again(worker, beat):
+            return 0
+        said = f"{self._max_attempts} workers died while they drove this run"
+        ending = Ending.failed("POISON", said)
+        orphans = self._orphans(worker, poison=True)
+        return sum([await self._fail(run.id, ending) for run in orphans])
+
     async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """See ``RunStore.take_over``."""
         await self._db.turn()
-        if beat is not None and self._db.workers.get(worker, (0, None))[0] != beat:
+        if self._beats_again(worker, beat):
             return None
         self._db.workers.pop(worker, None)
-        orphans = [run for run in self._running() if run.worker == worker]
+        orphans = self._orphans(worker, poison=False)
         for run in orphans:
-            crashes = run.crashes + 1
-            if crashes >= self._max_attempts:
-                said = f"{crashes} workers died while they drove this run"
-                await self._fail(run.id, Ending.failed("POISON", said))
-                continue
             tx = Transaction(self._ids)
             self._db.crashed_at[run.id] = self._db.now()
-            self._db.move(run, Released(), tx, worker=None, crashes=crashes)
+            self._db.move(run, Released(), tx, worker=None, crashes=run.crashes + 1)
             await self._pay(tx)
         return len(orphans)
 
@@ -427,6 +432,16 @@ class MemoryRunStore:
 
     def _running(self) -> list[Run]:
         return [run for run in self._db.runs.values() if run.status is RunStatus.RUNNING]
+
+    def _beats_again(self, worker: str, beat: int | None) -> bool:
+        return beat is not None and self._db.workers.get(worker, (0, None))[0] != beat
+
+    def _orphans(self, worker: str, *, poison: bool) -> list[Run]:
+        return [
+            run
+            for run in self._running()
+            if run.worker == worker and (run.crashes + 1 >= self._max_attempts) == poison
+        ]
 
     def _queued(self) -> list[Run]:
         return [run for run in self._db.runs.values() if run.status is RunStatus.QUEUED]

@@ -153,6 +153,7 @@ class MemoryWorld:
 
     async def take_over(self, dead: MemoryWorker) -> None:
         """Do what a sweeper does for a dead worker."""
+        await self.store.fail_poison(dead.pool.worker_id)
         await self.store.take_over(dead.pool.worker_id)
 
     async def ring(self, run_id: str) -> None:

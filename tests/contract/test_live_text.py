@@ -137,3 +137,20 @@ async def test_a_dropped_journal_has_forgotten_the_text(live: Live, fence: Fence
 
     salvage = await live.journal.close(fence.thread_id, fence.epoch)
     assert list(salvage.shown) == []
+
+
+async def test_text_that_was_taken_in_with_an_end_is_not_taken_in_again(
+    live: Live, fence: Fence
+) -> None:
+    await live.journal.open(fence)
+    stream = live.sink.open(fence, turn=0, attempt=300, version=1)
+    stream.add(0, "text", "It is on")
+    await live.arrived(fence.thread_id, "It is on")
+    first = await live.journal.close(fence.thread_id, fence.epoch)
+    await stream.close()
+
+    later = replace(fence, epoch=fence.epoch + 2)
+    await live.journal.open(later)
+
+    assert by_part(first.shown) == [(0, "text", "It is on")]
+    assert list((await live.journal.close(fence.thread_id, later.epoch)).shown) == []

@@ -171,6 +171,7 @@ async def test_a_run_that_kills_its_workers_fails_at_the_last_of_its_tries(
         assert (await world.run(started.run_id)).crashes == attempt + 1
 
     assert await world.store.claim("w4", Serves.of("a"), 1, last_try=True)
+    assert await world.store.fail_poison("w4") == 1
     await world.store.take_over("w4")
 
     snapshot, run = await world.snapshot(started.thread_id), await world.run(started.run_id)
@@ -241,6 +242,7 @@ async def test_a_retry_begins_to_count_anew(world: StoreWorld) -> None:
     started = await world.start(agent="a")
     for attempt in range(5):
         await world.store.claim(f"w{attempt}", Serves.of("a"), 1, last_try=attempt == 4)
+        await world.store.fail_poison(f"w{attempt}")
         await world.store.take_over(f"w{attempt}")
 
     run = await world.store.retry(started.thread_id, None)

@@ -282,7 +282,7 @@ async def test_a_steered_send_waits_for_the_live_run(world: StoreWorld) -> None:
 @pytest.mark.req("CON-07")
 async def test_a_steered_send_that_is_sent_again_is_one(world: StoreWorld) -> None:
     claimed = await world.drive()
-    start = a_start(thread_key=claimed.thread.key, on_busy=OnBusy.STEER)
+    start = a_start(thread_key=claimed.thread.key, agent=claimed.run.agent, on_busy=OnBusy.STEER)
     first = await world.store.start(start)
 
     again = await world.store.start(start)

@@ -148,7 +148,7 @@ async def test_unread_signals_start_the_next_run_before_held_back_ones(world: St
     held = await world.start(thread_key=key, agent=agent, on_busy=OnBusy.QUEUE)
     for text, mode in (("one", SignalMode.QUEUE), ("two", SignalMode.INJECT)):
         await world.store.signal(a_signal(claimed.thread.id, text, mode=mode))
-    steer = a_start(thread_key=key, on_busy=OnBusy.STEER, author="ann", dedupe="d1")
+    steer = a_start(thread_key=key, agent=agent, on_busy=OnBusy.STEER, author="ann", dedupe="d1")
     await world.store.start(steer)
     waiting = [each.id for each in (await world.snapshot(claimed.thread.id)).waiting]
 
@@ -262,3 +262,17 @@ async def test_a_run_that_a_signal_starts_goes_as_it_was_told(world: StoreWorld,
     run = await world.run(run_id)
     assert (run.policy, run.agent_version) == ({"model": "demo:other"}, "2")
     assert await world.store.fail_overdue() == 1
+
+
+@pytest.mark.req("CON-04", "RUN-14")
+async def test_a_steered_send_to_another_agent_starts_a_run_of_that_one(world: StoreWorld) -> None:
+    claimed = await world.drive()
+    await world.store.start(
+        a_start(thread_key=claimed.thread.key, agent="other", on_busy=OnBusy.STEER)
+    )
+
+    await world.store.cancel(claimed.thread.id, None)
+
+    live = (await world.thread(claimed.thread.id)).live_run
+    assert live is not None
+    assert (await world.run(live)).agent == "other"

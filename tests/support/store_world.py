@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from app.domain.approval import approval_step
 from app.domain.facts import child_fact
@@ -188,7 +188,7 @@ async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncItera
         yield StoreWorld(store, PostgresThreadReader(database), around, register)
 
 
-_TERMS = tuple(each.name for each in fields(Terms))
+_TERMS = ("policy", "agent_version", "timeout")
 
 
 def a_start(**changes: object) -> StartRun:

@@ -322,11 +322,17 @@ class RunStore(Protocol):
         """
         ...
 
+    async def fail_poison(self, worker: str, beat: int | None = None) -> int:
+        """Settle a dead worker's runs that have used up their tries as ``POISON``; how many.
+
+        For ``worker`` and ``beat`` see ``take_over``, which leaves these runs alone.
+        """
+        ...
+
     async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """Forget a dead worker and re-queue its runs, each under a new epoch; how many.
 
-        Each counts one crash; a run that has used up its tries is settled as failed
-        (``POISON``) instead.
+        Each counts one crash.
 
         Args:
             worker: who is taken for dead.

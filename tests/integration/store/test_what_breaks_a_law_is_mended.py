@@ -108,6 +108,14 @@ async def child_of_what_has_ended(database: Database, world: StoreWorld) -> str:
     return ""
 
 
+async def open_and_over(database: Database, world: StoreWorld) -> str:
+    held = await world.drive(thread_key="k")
+    await world.ask(held, "call_1")
+    await world.store.finish(held.fence, Ending.completed("final"), None)
+    await database.fetch("UPDATE agent_messages SET status = 'open' WHERE role = 'tool'")
+    return ""
+
+
 @pytest.mark.parametrize(
     "break_law",
     [
@@ -118,10 +126,11 @@ async def child_of_what_has_ended(database: Database, world: StoreWorld) -> str:
         held_back_and_free,
         unread_and_free,
         child_of_what_has_ended,
+        open_and_over,
     ],
     ids=lambda each: each.__name__,
 )
-async def test_what_breaks_a_law_is_told_of_and_mended_once(
+async def test_b55_what_breaks_a_law_is_told_of_and_mended_once(
     database: Database, world: StoreWorld, mender: PostgresMender, break_law: Break
 ) -> None:
     live = await break_law(database, world)
@@ -136,6 +145,9 @@ async def test_what_breaks_a_law_is_told_of_and_mended_once(
     assert mended == 1
     assert await world.store.stranded() == []
     assert await mender.mend() == 0
+    snapshot = await world.reader.snapshot("k", 50)
+    assert snapshot is not None
+    assert "open" not in {message.status for message in snapshot.messages if not live}
     if not live:
         assert thread.live_run is None
         return

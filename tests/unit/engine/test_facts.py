@@ -174,6 +174,7 @@ async def test_a_run_that_kills_its_workers_is_failed_with_its_reason() -> None:
             (claimed,) = await world.store.claim(f"w{number}", _serves(world), 1, last_try=last)
             assert claimed.run.id == started.run_id
             assert await world.store.claim("other", _serves(world), 1) == []
+            await world.store.fail_poison(f"w{number}")
             await world.store.take_over(f"w{number}")
         run = world.database.runs[started.run_id]
 

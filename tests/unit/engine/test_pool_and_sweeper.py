@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.ports import Serves
+from app.domain.ports import ClaimedRun, Serves
 from app.domain.run import Ending, Fence, RunStatus
 from app.engine.durable_run import DurableRun
 from app.engine.sweeper import DEAD_AFTER_S, BeatWatch
@@ -90,6 +90,34 @@ async def test_a_run_whose_claim_was_never_answered_is_released_after_two_beats(
         await wait_until(
             lambda: world.database.runs[started.run_id].attempts == 2, description="claimed again"
         )
+
+
+@pytest.mark.req("DUR-06")
+async def test_what_a_claim_under_way_brings_to_a_worker_that_leaves_goes_back_at_once() -> None:
+    async with MemoryWorld({"a": endless}) as world:
+        worker = world.worker(slots=1)
+        asked, answer = asyncio.Event(), asyncio.Event()
+        claim = world.store.claim
+
+        async def slow(
+            worker_id: str, serves: Serves, limit: int, *, last_try: bool = False
+        ) -> list[ClaimedRun]:
+            claimed = await claim(worker_id, serves, limit, last_try=last_try)
+            if claimed:
+                asked.set()
+                await answer.wait()
+            return claimed
+
+        vars(world.store)["claim"] = slow
+        started = await world.start("a")
+        await asked.wait()
+        leaving = asyncio.create_task(worker.terminate())
+        await asyncio.sleep(0)
+        answer.set()
+        await leaving
+
+        run = world.database.runs[started.run_id]
+        assert (run.status, run.worker, run.crashes) == (RunStatus.QUEUED, None, 0)
 
 
 async def test_an_abort_for_an_older_epoch_leaves_the_newer_drive_alone() -> None:

@@ -420,6 +420,23 @@ async def test_b55_an_open_row_without_a_run_is_told_as_interrupted() -> None:
     assert results_read(model) == [INTERRUPTED_OUTPUT]
 
 
+async def test_b43_what_a_cut_off_turn_cost_is_still_counted_when_the_run_goes_on() -> None:
+    @tool
+    async def look() -> str:
+        return "nothing"
+
+    broken = Says("Half an", error=ZeroDivisionError("cut off"), failures=3)
+    model = ScriptedModel(Says(calls=[Asks("look")]), broken)
+    async with AgentWorld(Agent(model=model, tools=[look])) as world:
+        failed = await world.answered()
+        await world.store.retry(world.thread().id, failed.id)
+        ended = await world.ended(failed.id)
+        counted = [row.usage for row in world.rows() if row.usage]
+
+    assert (failed.status, ended.status) == (RunStatus.FAILED, RunStatus.COMPLETED)
+    assert ended.usage.requests == world.thread().usage.requests == len(counted) == 3
+
+
 async def test_a_turn_that_a_retry_answered_is_not_told_twice() -> None:
     error = ZeroDivisionError("division by zero")
     model = ScriptedModel(Says("Half an answer", error=error, failures=3), "Whole.", "More.")
