@@ -4,23 +4,37 @@ A page may as well call the built-in ``agents:agentRun``.  Functions of your own
 where your rules go: who may talk to which agent, and what else is written with it.
 """
 
+from dataclasses import dataclass
+
 from app import ActionContext, MutationContext, action, mutation
 
 
+@dataclass
+class Started:
+    """The run that will answer."""
+
+    id: str
+
+
+@dataclass
+class Stopped:
+    """Whether there was anything to stop."""
+
+    cancelled: bool
+
+
 @mutation
-async def start_run(ctx: MutationContext, input: str, thread_key: str) -> dict[str, str]:
+async def start_run(ctx: MutationContext, input: str, thread_key: str) -> Started:
     """Say something to the support agent, in a new conversation or an old one.
 
     The run is part of this mutation's transaction: if it fails, nothing has started.
     """
     run = await ctx.agents.support.run(input=input, owner=ctx.auth.user_id, thread_key=thread_key)
-    return {"id": run.id}
+    return Started(run.id)
 
 
 @action(idempotent=True)
-async def cancel_run(
-    ctx: ActionContext, thread_key: str, run_id: str | None = None
-) -> dict[str, bool]:
+async def cancel_run(ctx: ActionContext, thread_key: str, run_id: str | None = None) -> Stopped:
     """Stop a run of the caller's own conversation; without an id, whatever runs there now."""
     cancelled = await ctx.agents.support.cancel(run_id, thread_key=thread_key, by=ctx.auth)
-    return {"cancelled": cancelled}
+    return Stopped(cancelled)

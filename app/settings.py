@@ -96,6 +96,11 @@ class Settings(BaseSettings):
         Path("agents"),
         description="Folder of agents and functions to load, as the package `agents`.",
     )
+    codegen: Path | None = Field(
+        None,
+        description="File that `ropewalk codegen` writes and `ropewalk dev` keeps fresh: the "
+        "TypeScript of your functions and agents.",
+    )
 
     worker_slots: int = Field(
         200, ge=1, le=10_000, description="Runs that one worker process drives at once."

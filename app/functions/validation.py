@@ -30,7 +30,13 @@ _SHOWN_ERRORS = 3
 
 
 class Signature:
-    """The parameters after the context, and the result."""
+    """The parameters after the context, and the result.
+
+    Attributes:
+        names: of the parameters.
+        arguments: the type of all of them together, an object.
+        result: the type of what comes back.
+    """
 
     def __init__(self, function: ServerFunction[..., Any], context: type[object]) -> None:
         """Read the signature.
@@ -52,7 +58,8 @@ class Signature:
         self.names = tuple(parameter.name for parameter in parameters[1:])
         try:
             self._arguments = _arguments_model(function, parameters[1:], hints)
-            self._result: TypeAdapter[Any] = TypeAdapter(hints.get("return", Any))
+            self.arguments: TypeAdapter[Any] = TypeAdapter(self._arguments)
+            self.result: TypeAdapter[Any] = TypeAdapter(hints.get("return", Any))
         except RecursionError as error:
             raise function.place.error(
                 f"{function.name}: a type refers to itself; use a model, or pydantic's JsonValue"
@@ -88,18 +95,11 @@ class Signature:
             AgentFault: the body returned something else than it declares.
         """
         try:
-            checked = self._result.validate_python(value)
-            plain = self._result.dump_python(checked, mode="json", by_alias=True)
+            checked = self.result.validate_python(value)
+            plain = self.result.dump_python(checked, mode="json", by_alias=True)
             return decode(encode(plain))
         except (ValidationError, PydanticSerializationError, TypeError) as error:
             raise AgentFault(f"{self._ref} returned something else than it declares") from error
-
-    def schema(self) -> Mapping[str, Json]:
-        """Return the JSON Schemas of ``arguments`` and ``result``."""
-        return {
-            "arguments": self._arguments.model_json_schema(),
-            "result": self._result.json_schema(mode="serialization"),
-        }
 
     def _refusal(self, error: ValidationError) -> InvalidArgument:
         found = error.errors(include_url=False, include_context=False, include_input=False)

@@ -6,6 +6,7 @@ formatted as biome would, so that generated and checked code agree.
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -22,6 +23,9 @@ _SCALARS = {
 }
 
 
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+
 class UnknownSchema(ValueError):
     """A schema that this generator has no TypeScript for.  Teach it, do not guess."""
 
@@ -33,8 +37,15 @@ def interface(name: str, schema: Schema, named: Names) -> str:
         _field(key, value, named, optional=_may_be_missing(key, value, required))
         for key, value in schema["properties"].items()
     ]
-    head = _doc(schema.get("description"), "")
+    head = doc(schema.get("description"), "")
     return f"{head}export interface {name} {{\n{''.join(fields)}}}\n"
+
+
+def declaration(name: str, schema: Schema) -> str:
+    """Return the export of a type of any shape."""
+    if "properties" in schema:
+        return interface(name, schema, {})
+    return doc(schema.get("description"), "") + union(name, _members(schema, {}))
 
 
 def union(name: str, members: Sequence[str]) -> str:
@@ -74,6 +85,8 @@ def _single(schema: Schema, named: Names) -> str:
     kind = schema.get("type")
     if kind in _SCALARS:
         return _SCALARS[kind]
+    if kind == "array" and "prefixItems" in schema:
+        return f"readonly [{', '.join(type_of(each, named) for each in schema['prefixItems'])}]"
     if kind == "array":
         item = type_of(schema["items"], named)
         return f"readonly ({item})[]" if "|" in item else f"readonly {item}[]"
@@ -81,7 +94,16 @@ def _single(schema: Schema, named: Names) -> str:
         extra = schema.get("additionalProperties", True)
         value = type_of(extra, named) if isinstance(extra, Mapping) else "unknown"
         return f"Readonly<Record<string, {value}>>"
-    if kind is None:
+    if kind == "object":
+        required = set(schema.get("required", ()))
+        fields = "; ".join(
+            f"readonly {key_of(key)}{'' if key in required else '?'}: {type_of(value, named)}"
+            for key, value in schema["properties"].items()
+        )
+        return f"{{ {fields} }}"
+    if schema.get("not") == {}:
+        return "never"
+    if kind is None and "allOf" not in schema:
         return "unknown"
     raise UnknownSchema(json.dumps(dict(schema)))
 
@@ -96,14 +118,20 @@ def _field(key: str, schema: Schema, named: Names, *, optional: bool) -> str:
         rest = [option for option in schema["anyOf"] if option.get("type") != "null"]
         schema = {**schema, "anyOf": rest}
     mark = "?" if optional else ""
-    doc = _doc(schema.get("description"), "  ")
-    return f"{doc}  readonly {key}{mark}: {type_of(schema, named)};\n"
+    head = doc(schema.get("description"), "  ")
+    return f"{head}  readonly {key_of(key)}{mark}: {type_of(schema, named)};\n"
 
 
-def _doc(text: str | None, indent: str) -> str:
+def key_of(name: str) -> str:
+    """Return a property's name, in quotes where it needs them."""
+    return name if _WORD.fullmatch(name) else json.dumps(name)
+
+
+def doc(text: str | None, indent: str) -> str:
+    """Return a comment for what follows; nothing for no text."""
     if not text:
         return ""
-    lines = text.replace("``", "`").strip().splitlines()
+    lines = text.replace("``", "`").replace("*/", "*\\/").strip().splitlines()
     if len(lines) == 1:
         return f"{indent}/** {lines[0]} */\n"
     body = "".join(f"{indent} * {line}".rstrip() + "\n" for line in lines)

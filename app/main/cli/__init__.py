@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from app.domain.errors import ChatError, DeclarationError
-from app.main.cli import agents, dev, generate, serve, token
+from app.main.cli import agents, codegen, dev, generate, serve, token
 from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
@@ -25,6 +25,7 @@ cli.command("worker")(serve.worker)
 cli.command("migrate")(serve.migrate)
 cli.command("check")(serve.check)
 cli.command("doctor")(serve.doctor)
+cli.command("codegen")(codegen.codegen)
 cli.command("token")(token.token)
 cli.add_typer(generate.cli, name="generate")
 cli.add_typer(agents.cli, name="agents")

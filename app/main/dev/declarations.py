@@ -1,4 +1,7 @@
-"""Watching the folder of agents, and judging a change before anything is stopped for it."""
+"""Watching the folder of agents, and judging a change before anything is stopped for it.
+
+The TypeScript that a front end imports is written in the same breath, if one is wanted.
+"""
 
 import subprocess
 import sys
@@ -23,13 +26,18 @@ def watch_folder(folder: Path, changed: Callable[[], None], stop: threading.Even
     threading.Thread(target=run, name="watch-agents", daemon=True).start()
 
 
-def fault_in(folder: Path) -> str | None:
+def fault_in(folder: Path, types: Path | None) -> str | None:
     """Return what is wrong with the declarations, or nothing: ``ropewalk check`` says.
 
     It runs as a process of its own, since what Python has imported it cannot import anew.
+
+    Args:
+        folder: of the declarations.
+        types: written if they are right: ``ropewalk codegen`` does both.
     """
+    command = ["check"] if types is None else ["codegen", "--out", str(types)]
     check = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "app.main.cli", "check", "--agents", str(folder)],
+        [sys.executable, "-m", "app.main.cli", *command, "--agents", str(folder)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

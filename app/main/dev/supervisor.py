@@ -87,12 +87,20 @@ class Supervisor:
             if self._options.reload:
                 changed = functools.partial(self._events.put, "changed")
                 watch_folder(self._options.agents, changed, no_more_changes)
+            self._write_types()
             self._keep_running()
         finally:
             no_more_changes.set()
             self._stop()
             guard.close()
             os.close(lock)
+
+    def _write_types(self) -> None:
+        """Write the TypeScript beside the start; what is wrong is said by those who serve it."""
+        types = self._settings.codegen
+        if types is not None:
+            arguments = (self._options.agents, types)
+            threading.Thread(target=fault_in, args=arguments, daemon=True).start()
 
     def _check_folders(self) -> None:
         agents = self._options.agents
@@ -191,7 +199,7 @@ class Supervisor:
 
     def _reload(self) -> None:
         """Start gateway and workers anew, unless what was declared is wrong."""
-        fault = fault_in(self._options.agents)
+        fault = fault_in(self._options.agents, self._settings.codegen)
         if fault is not None:
             _say(f"not reloaded: {fault}")
             return

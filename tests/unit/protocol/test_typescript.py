@@ -20,6 +20,21 @@ from app.protocol.typescript import UnknownSchema, interface, type_of, union
             {"type": "array", "items": {"enum": ["a", "b"]}}, 'readonly ("a" | "b")[]', id="list"
         ),
         pytest.param({"type": "object"}, "Readonly<Record<string, unknown>>", id="open object"),
+        pytest.param(
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}, "b-c": {"type": "null"}},
+                "required": ["a"],
+            },
+            '{ readonly a: string; readonly "b-c"?: null }',
+            id="object without a name",
+        ),
+        pytest.param(
+            {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
+            "readonly [string, number]",
+            id="tuple",
+        ),
+        pytest.param({"not": {}}, "never", id="nothing"),
     ],
 )
 def test_a_schema_becomes_its_type(schema: dict[str, Any], expected: str) -> None:
@@ -32,7 +47,7 @@ def test_a_union_that_has_a_name_goes_by_it() -> None:
 
 def test_a_shape_that_is_not_known_raises_instead_of_becoming_unknown() -> None:
     with pytest.raises(UnknownSchema):
-        type_of({"type": "object", "properties": {}}, {})
+        type_of({"allOf": [{"type": "string"}, {"minLength": 3}]}, {})
 
 
 def test_a_tag_is_always_there_and_an_absent_field_is_never_null() -> None:

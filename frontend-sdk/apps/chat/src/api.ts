@@ -1,15 +1,11 @@
-/** The server's functions as this page knows them, and the one client. */
+/** The one client of this page, and the server's functions as it knows them. */
 
-import { createClient, defineApi, ref } from "ropewalk";
+import { createClient } from "ropewalk";
+import { agents } from "./api.gen.js";
 import { freshToken } from "./session.js";
 
-export const AGENT = "support";
+export { api } from "./api.gen.js";
 
-export const api = defineApi({
-  chat: {
-    startRun: ref<{ input: string; threadKey: string }, { id: string }>("chat:startRun"),
-    cancelRun: ref<{ threadKey: string; runId: string }, unknown>("chat:cancelRun"),
-  },
-});
+export const AGENT = agents.support;
 
 export const client = createClient({ url: "/ws", token: freshToken });

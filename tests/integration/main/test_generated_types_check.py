@@ -1,0 +1,110 @@
+"""What ``ropewalk codegen`` writes type-checks under strict, and catches what is wrong."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.main.codegen import write
+
+SDK = Path(__file__).parents[3] / "frontend-sdk"
+DECLARED = '''
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from app import Agent, MutationContext, QueryContext, mutation, query
+
+
+class Node(BaseModel):
+    """A tree."""
+
+    label: str
+    children: list["Node"] = []
+
+
+@dataclass
+class Order:
+    id: UUID
+    placed: datetime
+    kind: Literal["gift", "plain"]
+    pair: tuple[int, str]
+    extras: dict[str, list[float]]
+    tree: Node | None = None
+
+
+@query
+async def find(ctx: QueryContext, order_id: int, deep: bool = False) -> Order | None:
+    return None
+
+
+@mutation
+async def place(ctx: MutationContext, order: Order, note: Any = None) -> bytes:
+    return b""
+
+
+@query
+async def everything(ctx: QueryContext) -> list[dict[str, Any]]:
+    return []
+
+
+order_desk = Agent(slug="order-desk", model="demo:", instructions="Take orders.")
+'''
+USED = """
+import { agents, api } from "./api.gen.js";
+import { createClient } from "ropewalk";
+
+const client = createClient({ url: "http://localhost" });
+const found = await client.query(api.orders.find, { orderId: 1 });
+export const kind: "gift" | "plain" | undefined = found?.kind;
+export const label: string | undefined = found?.tree?.children?.[0]?.label;
+export const first: number | undefined = found?.pair[0];
+export const slug: "order-desk" = agents.orderDesk;
+export const started: { readonly id: string } = await client.call(api.agents.agentRun, {
+  agent: agents.orderDesk,
+  input: "hi",
+});
+await client.query(api.orders.everything, {});
+// @ts-expect-error: it is a number
+await client.query(api.orders.find, { orderId: "1" });
+// @ts-expect-error: it takes nothing
+await client.query(api.orders.everything, { limit: 1 });
+// @ts-expect-error: it is missing
+await client.query(api.orders.find, {});
+// @ts-expect-error: there is no such agent
+export const nobody = agents.nobody;
+"""
+
+
+@pytest.mark.req("CLI-09")
+def test_generated_types_check_under_strict(tmp_path: Path) -> None:
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    (folder / "orders.py").write_text(DECLARED)
+    config = {
+        "extends": str(SDK / "tsconfig.json"),
+        "compilerOptions": {
+            "paths": {"ropewalk": [str(SDK / "src/core/index.ts")]},
+            "types": [],
+        },
+        "include": ["*.ts"],
+    }
+    (tmp_path / "tsconfig.json").write_text(json.dumps(config))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "used.ts").write_text(USED)
+
+    write(folder, tmp_path / "api.gen.ts")
+    checked = subprocess.run(
+        [SDK / "node_modules/.bin/tsc", "-p", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert checked.stdout == ""
+    assert checked.returncode == 0
