@@ -160,6 +160,18 @@ class MemoryDatabase:
             if run.thread_id == thread_id and run.status is RunStatus.PENDING
         ]
 
+    def running(self) -> list[Run]:
+        """Return the runs that workers hold."""
+        return [run for run in self.runs.values() if run.status is RunStatus.RUNNING]
+
+    def queued(self) -> list[Run]:
+        """Return the runs that can be claimed."""
+        return [run for run in self.runs.values() if run.status is RunStatus.QUEUED]
+
+    def beats_again(self, worker: str, beat: int | None) -> bool:
+        """Return whether a worker has beaten since ``beat``."""
+        return beat is not None and self.workers.get(worker, (0, None))[0] != beat
+
     def children(self, run_id: str) -> list[Run]:
         """Return a run's unfinished children."""
         return [

@@ -373,13 +373,13 @@ class MemoryRunStore:
     async def beats(self) -> Mapping[str, int]:
         """See ``RunStore.beats``."""
         await self._db.turn()
-        holding = {run.worker: 0 for run in self._running() if run.worker}
+        holding = {run.worker: 0 for run in self._db.running() if run.worker}
         return holding | {worker: beat for worker, (beat, _) in self._db.workers.items()}
 
     async def fail_poison(self, worker: str, beat: int | None = None) -> int:
         """See ``RunStore.fail_poison``."""
         await self._db.turn()
-        if self._beats_again(worker, beat):
+        if self._db.beats_again(worker, beat):
             return 0
         said = f"{self._max_attempts} workers died while they drove this run"
         ending = Ending.failed("POISON", said)
@@ -389,7 +389,7 @@ class MemoryRunStore:
     async def take_over(self, worker: str, beat: int | None = None) -> int | None:
         """See ``RunStore.take_over``."""
         await self._db.turn()
-        if self._beats_again(worker, beat):
+        if self._db.beats_again(worker, beat):
             return None
         self._db.workers.pop(worker, None)
         orphans = self._orphans(worker, poison=False)
@@ -403,7 +403,7 @@ class MemoryRunStore:
     async def oldest_queued(self) -> timedelta | None:
         """See ``RunStore.oldest_queued``."""
         await self._db.turn()
-        return max((self._db.waited(run.id) for run in self._queued()), default=None)
+        return max((self._db.waited(run.id) for run in self._db.queued()), default=None)
 
     async def fail_unknown_agents(self, after: timedelta) -> int:
         """See ``RunStore.fail_unknown_agents``."""
@@ -411,7 +411,7 @@ class MemoryRunStore:
         known = {agent for _, agents in self._db.workers.values() for agent in agents}
         lost = [
             run
-            for run in self._queued()
+            for run in self._db.queued()
             if run.agent not in known and self._db.waited(run.id) >= after
         ]
         for run in lost:
@@ -430,21 +430,12 @@ class MemoryRunStore:
         run = self._db.runs.get(run_id)
         return run is not None and run.thread_id == thread_id and run.status not in FINAL
 
-    def _running(self) -> list[Run]:
-        return [run for run in self._db.runs.values() if run.status is RunStatus.RUNNING]
-
-    def _beats_again(self, worker: str, beat: int | None) -> bool:
-        return beat is not None and self._db.workers.get(worker, (0, None))[0] != beat
-
     def _orphans(self, worker: str, *, poison: bool) -> list[Run]:
         return [
             run
-            for run in self._running()
+            for run in self._db.running()
             if run.worker == worker and (run.crashes + 1 >= self._max_attempts) == poison
         ]
-
-    def _queued(self) -> list[Run]:
-        return [run for run in self._db.runs.values() if run.status is RunStatus.QUEUED]
 
     def _claimable(self, serves: Serves, *, last_try: bool) -> list[Run]:
         def fits(run: Run) -> bool:
@@ -453,7 +444,7 @@ class MemoryRunStore:
             is_last = run.crashes >= max(self._max_attempts - 1, 1)
             return is_last == last_try and run.agent_version in {None, serves.agents[run.agent]}
 
-        queued = [run for run in self._queued() if fits(run)]
+        queued = [run for run in self._db.queued() if fits(run)]
         return sorted(queued, key=lambda run: run.queued_at or LONG_AGO)
 
     def _end(self, run: Run, ending: Ending, tx: Transaction) -> None:
