@@ -236,12 +236,15 @@ class _Play:
         kills = self._kills.pop(act.name, [])
         if (kills or self._callers) and await self._call_elsewhere(act, call, kills):
             return
+        if kills and act.is_asked_anew:
+            call["dedupe"] += "-anew"
         try:
             await self._lane.user.call(
                 call["function"], call["arguments"], caller=Identity(USER), dedupe=call["dedupe"]
             )
         except ChatError as error:
-            self._blame(f"{act.name} was refused: {error.code} {error.message}")
+            if not (kills and act.is_asked_anew):
+                self._blame(f"{act.name} was refused: {error.code} {error.message}")
 
     async def _call_elsewhere(self, act: Act, call: Call, kills: Sequence[Kill]) -> bool:
         """Let a process of its own do it; return whether it came to its end."""
@@ -289,7 +292,7 @@ class _Play:
         """
         self._played.happened.append(kill)
         act, state = self._played.scenario.at_hold, await self._lane.state()
-        if act is None or not act.due(state) or not state.busy:
+        if act is None or not act.due(state):
             held.thaw()
             return
         doing = asyncio.create_task(self._act(act, state), name=act.name)

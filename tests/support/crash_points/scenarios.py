@@ -57,6 +57,8 @@ class Act:
         function: a server function, called with ``arguments`` as a client would; or
         signal: what the operator sends to the worker; or
         does: what somebody does to the database while the worker with this process id is at it.
+        is_asked_anew: whether it is done under a new key when its process has died.  Nobody
+            knows whether it has taken effect, so it may be refused then.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Act:
     arguments: Callable[[State], Mapping[str, Any]] = lambda _: {}
     signal: Signals | None = None
     does: Callable[["asyncpg.Connection[asyncpg.Record]", int], Awaitable[None]] | None = None
+    is_asked_anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,10 @@ ORPHAN: Final = _cancelled("orphan", lambda state: state.deaths > 0 or PARKED in
 """The run is cancelled when its worker is dead, and before another has noticed."""
 
 
+def _is_busy(state: State) -> bool:
+    return state.busy > 0
+
+
 def _is_at_work(state: State) -> bool:
     return state.bodies > 0
 
@@ -226,7 +233,9 @@ def _has_completed(state: State) -> bool:
 
 
 def _again_if_failed(name: str) -> Act:
-    return Act(name, _has_failed, "agents:agent_retry", lambda _: {"key": THREAD})
+    return Act(
+        name, _has_failed, "agents:agent_retry", lambda _: {"key": THREAD}, is_asked_anew=True
+    )
 
 
 RETRY: Final = Scenario(
@@ -244,11 +253,19 @@ RETRY: Final = Scenario(
 
 
 def _reach(name: str, due: Callable[[State], bool], **arguments: str) -> Act:
-    return Act(name, due, f"neighbours:{name}", lambda _: {"key": THREAD, **arguments})
+    given = {"key": THREAD, **arguments}
+    is_action = name.endswith("_at_once")
+    return Act(name, due, f"neighbours:{name}", lambda _: given, is_asked_anew=is_action)
 
 
 def _poke(name: str) -> Act:
-    return Act(name, _is_at_work, f"neighbours:{name}", lambda state: {"run_id": state.ids[0]})
+    return Act(
+        name,
+        _is_at_work,
+        f"neighbours:{name}",
+        lambda state: {"run_id": state.ids[0]},
+        is_asked_anew=name.endswith("_at_once"),
+    )
 
 
 TOLD: Final = Scenario(
@@ -267,14 +284,14 @@ TOLD: Final = Scenario(
 """Others reach a run while it works: messages, events, a start that is set for later."""
 
 STEER_AT: Final = replace(
-    _whole("steer-at"), at_hold=replace(STEER, due=lambda _: True), ends=None, answers=None
+    _whole("steer-at"), at_hold=replace(STEER, due=_is_busy), ends=None, answers=None
 )
 """A message comes while the worker is held at a point."""
 
 CANCEL_AT: Final = Scenario(
     "cancel-at",
     (START, _approve(_is_parked), AGAIN, replace(_approve(_is_parked), name="approve again")),
-    at_hold=_cancel(lambda _: True),
+    at_hold=_cancel(_is_busy),
     ends=None,
     last_words=FAREWELL,
 )
@@ -309,7 +326,7 @@ SELECT EXISTS (SELECT FROM pg_stat_activity
 
 TAKEN_AT: Final = replace(
     _whole("taken-at", heard=False),
-    at_hold=Act("take over", lambda _: True, does=_take_over_slowly),
+    at_hold=Act("take over", _is_busy, does=_take_over_slowly),
 )
 """Somebody takes the run over in a transaction that the held worker runs into."""
 
