@@ -22,7 +22,7 @@ def test_a_storm_loses_nothing_and_repeats_nothing(
     stores: Stores, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seed = os.environ.get("CHAOS_SEED", "storm")
-    course = Course(seed, rage_s=8, calm_s=2, singles=2)
+    course = Course(seed, rage_s=8, calm_s=2, singles=4)
 
     rounds = storm_for(stores, course)
 
@@ -30,6 +30,6 @@ def test_a_storm_loses_nothing_and_repeats_nothing(
         print(f"\nCHAOS_SEED={seed}\n{report(rounds)}")  # noqa: T201  # to repeat it
     (storm,) = rounds
     assert not storm.violations, "\n".join([f"CHAOS_SEED={seed}", *storm.violations])
-    assert storm.meter.takeovers.quantile(0.99) < GOES_ON_WITHIN_S
-    assert storm.meter.after_redis.quantile(0.99) < GOES_ON_WITHIN_S
-    assert storm.meter.after_postgres.quantile(0.99) < GOES_ON_WITHIN_S
+    for spans in (storm.meter.takeovers, storm.meter.after_redis, storm.meter.after_postgres):
+        assert spans.seconds
+        assert max(spans.seconds) < GOES_ON_WITHIN_S

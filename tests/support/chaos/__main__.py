@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.support.chaos.breaks import BREAKS
 from tests.support.chaos.campaign import storm_for
-from tests.support.chaos.report import report
+from tests.support.chaos.report import late, report
 from tests.support.chaos.stores import running_stores
 from tests.support.chaos.storm import HANDS, Course
 
@@ -44,6 +44,8 @@ def main() -> int:
                 _keep(stores.folder, given.keep)
     _say(report(rounds))
     broken = [sentence for one in rounds for sentence in one.violations]
+    if not given.breaks:
+        broken += late(rounds)
     for sentence in broken:
         _say(f"VIOLATION {sentence}")
     return 1 if broken else 0

@@ -135,8 +135,9 @@ class Meter:
                     spans = stormy if self.disturbed(sent - 0.5, now, but=(cause,)) else clean
                     spans.add(now - sent)
             await asyncio.sleep(POLL_S)
+        spans = stormy if self.disturbed(sent - 0.5, time.time(), but=(cause,)) else clean
         for _ in left:
-            stormy.add(LONGEST_S)
+            spans.add(LONGEST_S)
 
     async def until_going_on(self, returned: float, spans: Spans, cause: Disturbance) -> None:
         """Measure how long it takes after a store's return until a step is recorded."""

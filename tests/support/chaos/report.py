@@ -16,6 +16,30 @@ _TIMES = {
     "commit until a page shows it, in calm weather": "lag",
 }
 
+_BOUNDS = {
+    "takeovers": (0.99, 3.0),
+    "handovers": (0.99, 0.5),
+    "after_redis": (0.99, 3.0),
+    "after_postgres": (0.99, 3.0),
+    # Forty pages, two gateways, two workers and both stores share the machine with who measures.
+    "lag": (0.95, 0.1),
+}
+"""The share of all that has to be quicker than so many seconds."""
+
+
+def late(rounds: Iterable[Round]) -> list[str]:
+    """Return a sentence for each promise about time that was broken, or was not tried at all."""
+    meters = [one.meter for one in rounds]
+    sentences = []
+    for name, field in _TIMES.items():
+        share, bound_s = _BOUNDS.get(field, (1.0, float("inf")))
+        spans = times_of(meters, field)
+        if field in _BOUNDS and not spans.seconds:
+            sentences.append(f"{name}: nothing was measured")
+        elif spans.quantile(share) > bound_s:
+            sentences.append(f"{name}: {spans}, and {share:.0%} may take {bound_s:g} s")
+    return sentences
+
 
 def report(rounds: Iterable[Round]) -> str:
     """Return the figures of all rounds as a page of text."""
