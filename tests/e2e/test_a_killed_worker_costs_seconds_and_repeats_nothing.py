@@ -27,11 +27,6 @@ CALLS = 20
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    return Counted(tmp_path_factory.mktemp("counted") / "log")
-
-
-@pytest.fixture(scope="module")
 def stored(dev: DevProcess) -> Stored:
     return Stored(dev)
 

@@ -24,12 +24,7 @@ LOOKED_AT_S = 3.0
 
 pytestmark = pytest.mark.long
 
-Database = asyncpg.Connection  # type: ignore[type-arg]  # of plain records
-
-
-@pytest.fixture
-def counted(tmp_path: Path) -> Counted:
-    return Counted(tmp_path / "log")
+Database = asyncpg.Connection
 
 
 @pytest.fixture

@@ -15,11 +15,6 @@ AGENTS = Path(__file__).parent / "agents"
 
 
 @pytest.fixture
-def counted(tmp_path: Path) -> Counted:
-    return Counted(tmp_path / "log")
-
-
-@pytest.fixture
 def dev(counted: Counted) -> Iterator[DevProcess]:
     env = {
         "COUNTER_FILE": str(counted.path),

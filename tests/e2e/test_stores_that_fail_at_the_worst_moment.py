@@ -27,11 +27,6 @@ WORDS = 60
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    return Counted(tmp_path_factory.mktemp("counted") / "log")
-
-
-@pytest.fixture(scope="module")
 def dev(counted: Counted) -> Iterator[DevProcess]:
     env = {"COUNTER_FILE": str(counted.path)}
     with dev_process(agents=AGENTS, env=env, workers=2) as process:

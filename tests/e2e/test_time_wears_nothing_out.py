@@ -31,11 +31,6 @@ SELECT table_name, column_name FROM information_schema.columns
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    return Counted(tmp_path_factory.mktemp("counted") / "log")
-
-
-@pytest.fixture(scope="module")
 def dev(counted: Counted) -> Iterator[DevProcess]:
     env = {"COUNTER_FILE": str(counted.path), "OPEN_THREADS_DECIDE": "true"}
     with dev_process(agents=AGENTS, env=env, workers=2) as process:

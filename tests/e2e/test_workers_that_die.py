@@ -29,11 +29,6 @@ HOUR_S = 3600
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    return Counted(tmp_path_factory.mktemp("counted") / "log")
-
-
-@pytest.fixture(scope="module")
 def dev(counted: Counted) -> Iterator[DevProcess]:
     env = {
         "COUNTER_FILE": str(counted.path),
