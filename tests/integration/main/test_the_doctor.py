@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from redis.asyncio import Redis
 
@@ -12,6 +13,8 @@ from app.domain.run import Ending
 from app.journal import RedisJournal
 from app.keyspace import Keys, connect
 from app.keyspace.census import threads_with_keys
+from tests.support.backend import token_for
+from tests.support.gateway_process import a_gateway
 from tests.support.store_world import StoreWorld, a_step, postgres_world
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,3 +99,26 @@ async def test_the_doctor_mends_a_silent_worker_a_stranded_thread_and_old_keys(
     assert (again.returncode, again.stdout) == (0, "All is well.\n"), again.stderr
     assert (await world.run(taken.run.id)).status == "queued"
     assert await threads_with_keys(client, Keys(redis_namespace)) == set()
+
+
+@pytest.mark.req("IMP-33")
+async def test_an_admin_lets_a_gateway_mend_the_same(
+    world: StoreWorld, database_url: str, redis_url: str, redis_namespace: str, tmp_path: Path
+) -> None:
+    taken = await world.drive(thread_key="taken")
+    (agents := tmp_path / "agents").mkdir()
+    with a_gateway(
+        tmp_path,
+        database_url=database_url,
+        redis_url=redis_url,
+        namespace=redis_namespace,
+        agents=agents,
+    ) as gateway:
+        headers = {"authorization": f"Bearer {token_for('root', 'admin')}"}
+        async with httpx2.AsyncClient(base_url=gateway.url, headers=headers, timeout=30) as http:
+            answer = await http.post("/doctor", json={"mend": True})
+
+    assert [(each["kind"], each["mended"]) for each in answer.json()["findings"]] == [
+        ("worker", True)
+    ]
+    assert (await world.run(taken.run.id)).status == "queued"
