@@ -67,7 +67,7 @@ class Scheduler:
     async def run_after(
         self, delay: timedelta | float, agent: AgentReference, run: RunOptions
     ) -> Scheduled:
-        """Start a run after a while.
+        """Start a run after a while, pinned to the version that the agent has now.
 
         Args:
             delay: how long to wait; a number counts milliseconds.
