@@ -61,7 +61,11 @@ async def drive(run: DurableRun, ports: DrivePorts) -> None:
     that outlasts the fence, or a cancellation, leaves the run as it is.
     """
     with log_context(run=run.run.id, thread=run.thread.key, epoch=run.fence.epoch):
-        await _drive(run, ports)
+        try:
+            await _drive(run, ports)
+        finally:
+            if not run.is_over:
+                await run.tidy()
 
 
 async def _drive(run: DurableRun, ports: DrivePorts) -> None:

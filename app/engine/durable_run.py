@@ -10,11 +10,13 @@ they return, and the program looks again.  So no decision and no message can sli
 in between the last look and the end.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import NoReturn, TypeAlias
 
-from app.domain.errors import FenceLost, RunEnded, RunParked
+from app.domain.errors import FenceLost, RunEnded, RunParked, StoreUnavailable
 from app.domain.facts import NewTimer, event_fact, timer_fact
 from app.domain.message import Message
 from app.domain.ports import ClaimedRun, Ids, RunStore, StartedRun, StartRun, TokenSink, Verdict
@@ -33,6 +35,8 @@ from app.engine.steps import (
     Missing,
     StepPolicy,
 )
+
+TIDY_S = 1.0
 
 
 class DurableRun:
@@ -275,6 +279,17 @@ class DurableRun:
         if await self._settle(ending, None) is Verdict.LOST:
             raise FenceLost
         raise RunEnded
+
+    async def tidy(self) -> None:
+        """Delete the journal that this drive may have opened when its run was parked or over.
+
+        Whoever had parked or ended it could not know of that.  A run that goes on elsewhere needs
+        what is there; and an older epoch deletes nothing of a newer one's.
+        """
+        with suppress(TimeoutError, StoreUnavailable):  # then it expires by itself
+            async with asyncio.timeout(TIDY_S):
+                if await self._store.rests(self.run.id):
+                    await self._recorder.drop()
 
     async def drop_journal(self) -> None:
         """Delete what the journal holds: Postgres has it all."""

@@ -20,6 +20,7 @@ _HISTORY = f"""
 SELECT {columns(MESSAGE, "m")}, m.model FROM agent_messages m WHERE m.thread = $1 ORDER BY m.seq
 """
 _HOLDS = "SELECT FROM agent_threads WHERE id = $1 AND live_run = $2 AND epoch = $3 FOR SHARE"
+_RESTS = "SELECT FROM agent_runs WHERE id = $1 AND status NOT IN ('queued', 'running')"
 _RAISE = """
 UPDATE agent_threads SET epoch = greatest(epoch, $4) + 1
  WHERE id = $1 AND live_run = $2 AND epoch = $3
@@ -46,6 +47,11 @@ async def history(executor: Executor, thread_id: str) -> list[Message]:
 async def holds(executor: Executor, fence: Fence) -> bool:
     """Whether the fence is let through, once whoever holds the thread is done."""
     return bool(await executor.fetch(_HOLDS, fence.thread_id, fence.run_id, fence.epoch))
+
+
+async def rests(executor: Executor, run_id: str) -> bool:
+    """Whether the run is parked or has ended."""
+    return bool(await executor.fetch(_RESTS, run_id))
 
 
 async def raise_epoch(executor: Executor, fence: Fence, above: int) -> Fence | None:

@@ -127,6 +127,10 @@ class PostgresRunStore:
         """See ``RunStore.holds``."""
         return await resuming.holds(self._db, fence)
 
+    async def rests(self, run_id: str) -> bool:
+        """See ``RunStore.rests``."""
+        return await resuming.rests(self._db, run_id)
+
     async def raise_epoch(self, fence: Fence, above: int) -> Fence | None:
         """See ``RunStore.raise_epoch``."""
         return await resuming.raise_epoch(self._db, fence, above)

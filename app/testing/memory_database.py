@@ -160,6 +160,11 @@ class MemoryDatabase:
             if run.thread_id == thread_id and run.status is RunStatus.PENDING
         ]
 
+    def is_unfinished(self, thread_id: str, run_id: str) -> bool:
+        """Return whether the thread has this run, and it has not ended."""
+        run = self.runs.get(run_id)
+        return run is not None and run.thread_id == thread_id and run.status not in FINAL
+
     def running(self) -> list[Run]:
         """Return the runs that workers hold."""
         return [run for run in self.runs.values() if run.status is RunStatus.RUNNING]

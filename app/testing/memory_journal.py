@@ -44,6 +44,10 @@ class MemoryJournal:
         log = self._logs.get(thread_id)
         return list(log.entries) if log else []
 
+    def knows(self, thread_id: str) -> bool:
+        """Return whether there is anything of a thread's."""
+        return thread_id in self._logs
+
     async def open(self, fence: Fence) -> OpenedJournal:
         """See ``Journal.open``."""
         log = await self._log(fence.thread_id)

@@ -100,6 +100,15 @@ def follow_up(
         _enter(db, db.runs[run.id], (_user_message(start),), tx, title=start.title)
 
 
+def end(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) -> None:
+    """End a live run and give its thread, and those of its children, to who comes next."""
+    settle(db, run, ending, tx)
+    for fence in list(tx.ended):
+        thread = db.threads[fence.thread_id]
+        if thread.live_run is None:
+            follow_up(db, thread, tx)
+
+
 def _enter(
     db: MemoryDatabase,
     run: Run,

@@ -42,8 +42,8 @@ from app.domain.run import (
 from app.domain.signal import NewSignal, Signalled, SignalMode
 from app.domain.storable import Json, decode
 from app.testing.memory_database import LONG_AGO, MemoryDatabase, MemoryTimer, Transaction
-from app.testing.memory_settling import end_pending, reopen, settle, store_fact
-from app.testing.memory_starting import follow_up, put_signal, start_run
+from app.testing.memory_settling import end_pending, reopen, store_fact
+from app.testing.memory_starting import end, put_signal, start_run
 from app.testing.memory_stranded import stranded
 from app.testing.memory_writes import record_step
 
@@ -151,6 +151,11 @@ class MemoryRunStore:
         await self._db.turn()
         return self._db.holder(fence) is not None
 
+    async def rests(self, run_id: str) -> bool:
+        """See ``RunStore.rests``."""
+        await self._db.turn()
+        return self._db.runs[run_id].status not in {RunStatus.QUEUED, RunStatus.RUNNING}
+
     async def raise_epoch(self, fence: Fence, above: int) -> Fence | None:
         """See ``RunStore.raise_epoch``."""
         tx = await self._begin()
@@ -204,7 +209,7 @@ class MemoryRunStore:
             return Verdict.LOST
         if seen is not None and thread.wakes != seen:
             return Verdict.MOVED
-        self._end(self._db.runs[fence.run_id], ending, tx)
+        end(self._db, self._db.runs[fence.run_id], ending, tx)
         tx.driven = [(worker, driven) for worker, driven in tx.driven if driven != fence]
         await self._pay(tx)
         return Verdict.DONE
@@ -259,16 +264,16 @@ class MemoryRunStore:
         await self._db.turn()
         thread = self._db.threads.get(thread_id)
         wanted = run_id or (thread.live_run if thread else None)
-        if wanted is None or not self._is_unfinished(thread_id, wanted):
+        if wanted is None or not self._db.is_unfinished(thread_id, wanted):
             return None
         tx = await self._begin(wanted)
-        if not self._is_unfinished(thread_id, wanted):
+        if not self._db.is_unfinished(thread_id, wanted):
             return None
         run = self._db.runs[wanted]
         if run.status is RunStatus.PENDING:
             end_pending(self._db, run, Ending.cancelled(), tx)
         else:
-            self._end(run, Ending.cancelled(), tx)
+            end(self._db, run, Ending.cancelled(), tx)
         await self._pay(tx)
         return self._db.runs[wanted]
 
@@ -426,10 +431,6 @@ class MemoryRunStore:
 
     # ---- inside ----
 
-    def _is_unfinished(self, thread_id: str, run_id: str) -> bool:
-        run = self._db.runs.get(run_id)
-        return run is not None and run.thread_id == thread_id and run.status not in FINAL
-
     def _orphans(self, worker: str, *, poison: bool) -> list[Run]:
         return [
             run
@@ -439,21 +440,14 @@ class MemoryRunStore:
 
     def _claimable(self, serves: Serves, *, last_try: bool) -> list[Run]:
         def fits(run: Run) -> bool:
-            if run.agent not in serves.agents:
-                return False
             is_last = run.crashes >= max(self._max_attempts - 1, 1)
-            return is_last == last_try and run.agent_version in {None, serves.agents[run.agent]}
+            versions = {None, serves.agents.get(run.agent)}
+            return (
+                run.agent in serves.agents and is_last == last_try and run.agent_version in versions
+            )
 
-        queued = [run for run in self._db.queued() if fits(run)]
-        return sorted(queued, key=lambda run: run.queued_at or LONG_AGO)
-
-    def _end(self, run: Run, ending: Ending, tx: Transaction) -> None:
-        """End a live run and give its thread, and those of its children, to who comes next."""
-        settle(self._db, run, ending, tx)
-        for fence in list(tx.ended):
-            thread = self._db.threads[fence.thread_id]
-            if thread.live_run is None:
-                follow_up(self._db, thread, tx)
+        fitting = filter(fits, self._db.queued())
+        return sorted(fitting, key=lambda run: run.queued_at or LONG_AGO)
 
     async def _fail(self, run_id: str, ending: Ending) -> bool:
         tx = await self._begin(run_id)
@@ -463,7 +457,7 @@ class MemoryRunStore:
         if run.status is RunStatus.PENDING:
             end_pending(self._db, run, ending, tx)
         else:
-            self._end(run, ending, tx)
+            end(self._db, run, ending, tx)
         await self._pay(tx)
         return True
 

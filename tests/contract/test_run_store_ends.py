@@ -355,3 +355,14 @@ async def test_a_run_whose_condition_is_met_does_not_park(world: StoreWorld) -> 
     both = await world.store.park(claimed.fence, 0, Waits.for_all(["timer:late", "event:paid#0"]))
 
     assert (for_nothing, either, both) == (Verdict.MOVED, Verdict.MOVED, Verdict.DONE)
+
+
+async def test_a_run_rests_while_it_is_parked_and_when_it_has_ended(world: StoreWorld) -> None:
+    claimed = await world.drive()
+    await world.ask(claimed, "call_1", gated=["call_1"])
+    driven = await world.store.rests(claimed.run.id)
+    await world.park(claimed, "call_1")
+    parked = await world.store.rests(claimed.run.id)
+    await world.store.cancel(claimed.thread.id, None)
+
+    assert (driven, parked, await world.store.rests(claimed.run.id)) == (False, True, True)

@@ -187,6 +187,10 @@ class RunStore(Protocol):
         """
         ...
 
+    async def rests(self, run_id: str) -> bool:
+        """Whether nobody drives the run or is to: it is parked, or has ended."""
+        ...
+
     async def raise_epoch(self, fence: Fence, above: int) -> Fence | None:
         """Lift the thread's epoch over ``above`` and return the new fence (``None``: lost)."""
         ...

@@ -207,9 +207,8 @@ QUEUE: Final = Scenario(
         Act("withdraw", _is_third_held_back, "agents:agent_cancel", _of(2)),
     ),
     ends=None,
-    last_words=DONE,
 )
-"""Two sends wait behind a run; the second one is taken back, if it has not begun by then."""
+"""Two sends wait behind a run; the second one is taken back, as it begins or before."""
 
 REPLACE: Final = Scenario(
     "replace",
@@ -217,11 +216,11 @@ REPLACE: Final = Scenario(
         _say("start", "go", lambda _: True, "replacing"),
         _say("instead", "go elsewhere", _is_at_work, "replacing"),
     ),
-    ends=("cancelled", "completed"),
+    ends=None,
     last_words=DONE,
     said=("go", "go elsewhere"),
 )
-"""A send takes the place of the run that is under way."""
+"""A send takes the place of the run that is under way, if that has not ended by then."""
 
 
 def _has_failed(state: State) -> bool:

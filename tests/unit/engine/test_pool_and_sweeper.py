@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.ports import ClaimedRun, Serves
+from app.domain.ports import ClaimedRun, OpenedJournal, Serves
 from app.domain.run import Ending, Fence, RunStatus
 from app.engine.durable_run import DurableRun
 from app.engine.sweeper import DEAD_AFTER_S, BeatWatch
@@ -118,6 +118,33 @@ async def test_what_a_claim_under_way_brings_to_a_worker_that_leaves_goes_back_a
 
         run = world.database.runs[started.run_id]
         assert (run.status, run.worker, run.crashes) == (RunStatus.QUEUED, None, 0)
+
+
+@pytest.mark.req("DUR-12")
+async def test_a_journal_that_is_opened_after_the_end_of_its_run_is_not_left_behind() -> None:
+    async with MemoryWorld({"a": endless}) as world:
+        opening, ended = asyncio.Event(), asyncio.Event()
+        open_journal = world.journal.open
+
+        async def slow(fence: Fence) -> OpenedJournal:
+            opening.set()
+            await ended.wait()
+            return await open_journal(fence)
+
+        vars(world.journal)["open"] = slow
+        worker = world.worker()
+        started = await world.start("a")
+        # A first drive does not ask the journal what was left behind: this is the second one.
+        await world.until(started.run_id, RunStatus.RUNNING)
+        await worker.terminate()
+        worker = world.worker()
+        vars(worker.pool)["abort"] = lambda _: None  # it comes too late
+        await opening.wait()
+        await world.store.cancel(started.thread_id, None)
+        ended.set()
+        await wait_until(lambda: worker.pool.size == 0, description="the drive is over")
+
+        assert not world.journal.knows(started.thread_id)
 
 
 async def test_an_abort_for_an_older_epoch_leaves_the_newer_drive_alone() -> None:
