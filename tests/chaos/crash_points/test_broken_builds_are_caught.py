@@ -57,6 +57,9 @@ PLAYS = {
 }
 """By build: what is played, and the law that is broken."""
 
+TRIES = 3
+"""What a broken build does decides the machine as well: two in a hundred plays go by unharmed."""
+
 Broken = Mapping[str, list[str]]
 """The laws that each play broke."""
 
@@ -64,13 +67,19 @@ Broken = Mapping[str, list[str]]
 @pytest.fixture(scope="module")
 def broken(databases: Databases, audited: str, redis_server: EmbeddedRedis) -> Broken:
     async def play(campaign: Campaign) -> Broken:
-        plans = [Plan.parse(play, build) for build, (play, _) in PLAYS.items()]
         campaign.say = lambda _: None
-        await campaign.run("broken builds", plans)
-        return {
-            plan.build or "": [violation.law for violation in played.violations]
-            for plan, played in campaign.broken
-        }
+        caught: dict[str, list[str]] = {build: [] for build in PLAYS}
+        for _ in range(TRIES):
+            plans = [
+                Plan.parse(play, build)
+                for build, (play, law) in PLAYS.items()
+                if law not in caught[build]
+            ]
+            campaign.broken.clear()
+            await campaign.run("broken builds", plans)
+            for plan, played in campaign.broken:
+                caught[plan.build or ""] += [violation.law for violation in played.violations]
+        return caught
 
     return play_all(databases, audited, redis_server.fast_url, 0, play)
 
