@@ -57,9 +57,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seed", default=secrets.token_hex(4), help="decides what breaks, and when"
     )
-    parser.add_argument("--rage", type=float, default=60, help="seconds of faults in each round")
+    parser.add_argument("--rage", type=float, default=40, help="seconds of faults in each round")
     parser.add_argument("--calm", type=float, default=5, help="seconds of calm that are measured")
-    parser.add_argument("--singles", type=int, default=8, help="faults that are timed, in a round")
+    parser.add_argument("--singles", type=int, default=4, help="faults that are timed, in a round")
     parser.add_argument("--talkers", type=int, default=18)
     parser.add_argument("--watchers", type=int, default=18)
     parser.add_argument("--hands", default=",".join(HANDS), help="which kinds of faults")
