@@ -33,13 +33,6 @@ def dev(counted: Counted) -> Iterator[DevProcess]:
         yield process.start()
 
 
-@pytest.fixture
-def stored(dev: DevProcess) -> Stored:
-    stored = Stored(dev)
-    stored.wait_for_workers()
-    return stored
-
-
 @contextmanager
 def nobody_subscribes(dev: DevProcess) -> Iterator[None]:
     """Kill every subscriber's connection to Redis, again and again."""

@@ -40,13 +40,6 @@ def dev(counted: Counted) -> Iterator[DevProcess]:
         yield process.start()
 
 
-@pytest.fixture
-def stored(dev: DevProcess) -> Stored:
-    stored = Stored(dev)
-    stored.wait_for_workers()
-    return stored
-
-
 @pytest.mark.req("DUR-03")
 async def test_b01_a_run_that_kills_every_worker_fails_and_frees_its_thread(
     dev: DevProcess, stored: Stored, counted: Counted

@@ -40,13 +40,6 @@ def dev(counted: Counted) -> Iterator[DevProcess]:
         yield process.start()
 
 
-@pytest.fixture
-def stored(dev: DevProcess) -> Stored:
-    stored = Stored(dev)
-    stored.wait_for_workers()
-    return stored
-
-
 @pytest.mark.req("IMP-31")
 def test_b07_a_tool_in_flight_ends_and_is_recorded_and_then_its_run_is_handed_over(
     dev: DevProcess, stored: Stored, counted: Counted

@@ -48,23 +48,21 @@ def _is_first(messages: list[ModelMessage]) -> bool:
     return False
 
 
-async def _look_first(messages: list[ModelMessage], _: AgentInfo) -> Deltas:
-    if _is_first(messages):
-        yield {0: DeltaToolCall("look", "{}", tool_call_id=f"call_{len(messages)}")}
-    else:
-        yield "Done."
+def _calls_first(tool_name: str) -> FunctionModel:
+    """Return a model that calls a tool, and then says that it is done."""
 
+    async def answer(messages: list[ModelMessage], _: AgentInfo) -> Deltas:
+        if _is_first(messages):
+            yield {0: DeltaToolCall(tool_name, "{}", tool_call_id=f"call_{len(messages)}")}
+        else:
+            yield "Done."
 
-async def _sign_first(messages: list[ModelMessage], _: AgentInfo) -> Deltas:
-    if _is_first(messages):
-        yield {0: DeltaToolCall("sign", "{}", tool_call_id=f"call_{len(messages)}")}
-    else:
-        yield "Done."
+    return FunctionModel(stream_function=answer)
 
 
 queueing = Agent(
     description="Takes one thing after the other.",
-    model=FunctionModel(stream_function=_look_first),
+    model=_calls_first("look"),
     tools=[look],
     on_concurrent_run="queue",
     access="public",
@@ -72,7 +70,7 @@ queueing = Agent(
 
 replacing = Agent(
     description="Drops what it does for what is said last.",
-    model=FunctionModel(stream_function=_look_first),
+    model=_calls_first("look"),
     tools=[look],
     on_concurrent_run="replace",
     access="public",
@@ -80,7 +78,7 @@ replacing = Agent(
 
 hasty = Agent(
     description="Gives up when nobody decides in time.",
-    model=FunctionModel(stream_function=_sign_first),
+    model=_calls_first("sign"),
     tools=[sign],
     timeout=TIME_LIMIT_S,
     access="public",
