@@ -285,4 +285,6 @@ class CallRow(SQLModel, table=True):
     """SHA-256 of their JSON, in hexadecimal."""
     result: Any | None = Field(default=None, sa_type=_JSON)
     """SQL null until there is one; JSON null is a result."""
+    writes: Any | None = Field(default=None, sa_type=_JSON)
+    """What a mutation wrote of the team's tables, to be announced again with each repetition."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
