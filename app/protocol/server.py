@@ -103,6 +103,10 @@ class Result(Outbound):
 class ErrorFrame(Outbound):
     """What went wrong with a call, a subscription (by ``id``) or the socket (without).
 
+    ``live`` is said of a subscription that stands: its query failed, the server asks it
+    again by itself, and a ``snapshot`` comes when it works.  Without it, a subscription
+    that is answered by an error does not exist.
+
     Not called ``Error``, which is a word of JavaScript's own.
     """
 
@@ -111,6 +115,7 @@ class ErrorFrame(Outbound):
     code: ErrorCode
     message: str
     data: Any = absent()
+    live: bool | None = absent()
 
 
 class Pong(Outbound):

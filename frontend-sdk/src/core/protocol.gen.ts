@@ -175,6 +175,10 @@ export interface Delta {
 /**
  * What went wrong with a call, a subscription (by `id`) or the socket (without).
  *
+ * `live` is said of a subscription that stands: its query failed, the server asks it
+ * again by itself, and a `snapshot` comes when it works.  Without it, a subscription
+ * that is answered by an error does not exist.
+ *
  * Not called `Error`, which is a word of JavaScript's own.
  */
 export interface ErrorFrame {
@@ -183,6 +187,7 @@ export interface ErrorFrame {
   readonly code: ErrorCode;
   readonly message: string;
   readonly data?: unknown;
+  readonly live?: boolean;
 }
 
 /** A file by address; the bytes are never on the socket. */
