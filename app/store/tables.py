@@ -288,3 +288,32 @@ class CallRow(SQLModel, table=True):
     writes: Any | None = Field(default=None, sa_type=_JSON)
     """What a mutation wrote of the team's tables, to be announced again with each repetition."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+
+
+class ApiKeyRow(SQLModel, table=True):
+    """A key of a server's own.  What it was is shown once; only its digest is kept."""
+
+    __tablename__ = "agent_api_keys"
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    digest: bytes = Field(sa_type=LargeBinary)
+    """SHA-256 of the secret, which is 256 random bits: no dictionary leads back from it."""
+    name: str = Field(sa_type=Text)
+    user_id: str = Field(sa_type=Text)
+    roles: list[str] = Field(sa_type=ARRAY(Text))
+    scopes: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
+    """``module:name`` or ``module:*``; SQL null: whatever its user may."""
+    created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+    expires_at: datetime | None = Field(default=None, sa_type=_TIME)
+    revoked_at: datetime | None = Field(default=None, sa_type=_TIME)
+    used_at: datetime | None = Field(default=None, sa_type=_TIME)
+    """To the hour."""
+
+
+class RevocationRow(SQLModel, table=True):
+    """A user whose tokens from before a moment are refused."""
+
+    __tablename__ = "agent_revocations"
+
+    user_id: str = Field(primary_key=True, sa_type=Text)
+    not_before: datetime = Field(sa_type=_TIME)
