@@ -38,6 +38,7 @@ from app.functions.ports import Transactions
 from app.functions.registry import FunctionRegistry, Registered
 from app.functions.transactional import TransactionalCalls
 from app.telemetry.metrics import Metrics
+from app.threads.scopes import check_scope
 
 log = logging.getLogger(__name__)
 
@@ -94,12 +95,15 @@ class Functions:
 
         Raises:
             NotFound: there is no such function for this caller.
+            Forbidden: the caller's key has no scope for it.
             InvalidArgument: the arguments do not fit.
             ChatError: whatever else the function refuses with.
         """
         found = self._registry.lookup(ref)
         if found is None or (found.function.internal and not internal):
             raise NotFound(f"no function {ref!r}")
+        if not internal:
+            check_scope(caller, found.ref)
         given = args or {}
         arguments = found.signature.take(given)
         call = None if dedupe is None else Call.of(caller, found.ref, dedupe, given)

@@ -42,9 +42,13 @@ from app.gateway.session_state import (
 from app.protocol.client import Auth, Call, ClientFrame, Hello, Ping, Subscribe, Unsubscribe
 from app.protocol.errors import CLOSE_UNAUTHENTICATED
 from app.protocol.faults import fault_of
+from app.threads.scopes import check_scope
 
 CLOSE_SILENT = 1011
 """The peer gave no sign of life; it will hardly read this."""
+
+_OTHER_SCOPES = "a socket keeps the scopes that it began with; open another one for this token"
+"""So that no subscription outlives the scope that let it begin."""
 
 _REFUSED_CALL = 0.1
 """Weight of a call too many, in faults: a burst from a busy page is no abuse, a flood is."""
@@ -103,6 +107,7 @@ def _subscribe(session: Session, live: Live, frame: Subscribe, limits: Limits) -
     if refusal is not None:
         return session, (refusal,)
     try:
+        check_scope(live.identity, frame.query)
         query = parse_query(frame.query, frame.args)
         cursor = Cursor.parse(frame.cursor) if frame.cursor is not None else None
     except ClientFault as error:
@@ -151,6 +156,8 @@ def _verdict(
     rest = tuple(each for each in live.judgements if each is not asked)
     live = replace(live, judgements=rest)
     is_late = asked.number < live.settled
+    if isinstance(verdict, Accepted) and verdict.identity.scopes != live.identity.scopes:
+        verdict = Refused(verdict.number, "FORBIDDEN", _OTHER_SCOPES)
     match verdict:
         case Accepted(number, identity):
             if not is_late:

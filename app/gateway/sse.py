@@ -38,6 +38,7 @@ from app.protocol.calls import AGENT_MESSAGES, AGENT_THREAD
 from app.protocol.errors import CLOSE_GOING_AWAY, CLOSE_UNAUTHENTICATED, HTTP_STATUS
 from app.protocol.faults import fault_of
 from app.threads.limits import MAX_KEY, PAGE_LIMIT
+from app.threads.scopes import check_scope
 
 STREAM_PATH = "/agents/{slug}/sessions/{session_id:path}/stream"
 
@@ -109,6 +110,7 @@ class Stream:
         try:
             async with asyncio.timeout(_JUDGE_TIMEOUT_S):
                 identity = await self._host.authenticate(token)
+            _check_scopes(identity)
         except ClientFault:
             self.wire.close(CLOSE_UNAUTHENTICATED, "the token ran out")
         except (ChatError, TimeoutError):
@@ -198,6 +200,7 @@ class EventStreams:
         token = _bearer(headers.get(b"authorization"))
         async with asyncio.timeout(_JUDGE_TIMEOUT_S):
             identity = await self._host.authenticate(token)
+        _check_scopes(identity)
         named = scope["path_params"]
         key: str = named["session_id"]
         async with asyncio.timeout(_READ_TIMEOUT_S):
@@ -208,6 +211,11 @@ class EventStreams:
         cursor = Cursor.parse(since) if since else None
         wire = EventWire(self._host.limits.heartbeat_s)
         return Stream(self._host, wire, identity, token), key, cursor
+
+
+def _check_scopes(identity: Identity) -> None:
+    for name in (AGENT_MESSAGES, AGENT_THREAD):
+        check_scope(identity, name)
 
 
 def _bearer(header: str | None) -> str | None:

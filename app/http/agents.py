@@ -42,10 +42,12 @@ class AgentRoutes:
     def routes(self) -> list[Route]:
         """Return the routes."""
         endpoints = Endpoints(self._services)
+        listed = Operation(answer=AgentList, scope="agents:agentList")
+        shown = Operation(answer=AgentCard, scope="agents:agentList")
         prompt = Operation(body=Prompt, answer=Accepted, status=202)
         return [
-            endpoints.route("GET", "/agents", self.list_agents, Operation(answer=AgentList)),
-            endpoints.route("GET", "/agents/{slug}", self.agent, Operation(answer=AgentCard)),
+            endpoints.route("GET", "/agents", self.list_agents, listed),
+            endpoints.route("GET", "/agents/{slug}", self.agent, shown),
             endpoints.route("POST", "/agents/{slug}", self.prompt, prompt),
         ]
 

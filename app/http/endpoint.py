@@ -13,6 +13,7 @@ from app.http.faults import fault_response
 from app.http.operation import DocumentedRoute, Operation
 from app.http.requests import bearer_token
 from app.http.services import HttpServices
+from app.threads.scopes import check_scope
 
 Handler: TypeAlias = Callable[[Request, Identity], Awaitable[Response]]
 OpenHandler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -31,6 +32,8 @@ class Endpoints:
 
         async def known(request: Request) -> Response:
             caller = await self._services.authenticate(bearer_token(request))
+            if operation.scope is not None:
+                check_scope(caller, operation.scope)
             return await handler(request, caller)
 
         return self._route(method, path, known, operation, handler)

@@ -77,6 +77,7 @@ class Operation:
         query: what may stand in the address.
         status: of a success.
         asks_who: whether it looks at the caller's token.
+        scope: what a key with scopes needs for it; ``None``: the function that it calls says so.
     """
 
     answer: type[BaseModel] | None = None
@@ -85,6 +86,7 @@ class Operation:
     query: tuple[WholeNumber | Word, ...] = ()
     status: int = 200
     asks_who: bool = True
+    scope: str | None = None
 
 
 class DocumentedRoute(Route):

@@ -31,7 +31,7 @@ class OperationRoutes:
         """Return the routes."""
         endpoints = Endpoints(self._services)
         metrics = Operation(media_type="text/plain")
-        doctor = Operation(body=Examination, answer=Findings)
+        doctor = Operation(body=Examination, answer=Findings, scope="agents:doctor")
         return [
             endpoints.open_route("GET", "/healthz", self.health, Operation(answer=Health)),
             endpoints.open_route("GET", "/readyz", self.ready, Operation(answer=Readiness)),

@@ -45,12 +45,15 @@ class RunRoutes:
         """Return the routes."""
         endpoints = Endpoints(self._services)
         run = "/runs/{run_id}"
-        events = Operation(body=Event, answer=Delivered)
+        shown = Operation(answer=RunView, scope="agents:agentThread")
+        cancel = Operation(answer=Cancelled, scope="agents:agentCancel")
+        retry = Operation(answer=Retried, scope="agents:agentRetry")
+        events = Operation(body=Event, answer=Delivered, scope="agents:agentSendEvent")
         call = Operation(body=Arguments)
         return [
-            endpoints.route("GET", run, self.run, Operation(answer=RunView)),
-            endpoints.route("POST", f"{run}/cancel", self.cancel, Operation(answer=Cancelled)),
-            endpoints.route("POST", f"{run}/retry", self.retry, Operation(answer=Retried)),
+            endpoints.route("GET", run, self.run, shown),
+            endpoints.route("POST", f"{run}/cancel", self.cancel, cancel),
+            endpoints.route("POST", f"{run}/retry", self.retry, retry),
             endpoints.route("POST", f"{run}/events", self.send_event, events),
             endpoints.route("POST", "/functions/{ref}", self.call, call),
         ]

@@ -62,11 +62,13 @@ class SessionRoutes:
     def routes(self) -> list[Route]:
         """Return the routes.  A key may hold slashes, so the longest path comes first."""
         endpoints = Endpoints(self._services)
-        cancel = Operation(body=OfRun, answer=Cancelled)
-        retry = Operation(body=OfRun, answer=Retried)
-        signals = Operation(body=SendSignal, answer=Signalled)
-        sessions = Operation(answer=SessionList, query=(_LIMIT, _PAGE))
-        session = Operation(answer=Session, query=(_LIMIT, _BEFORE))
+        cancel = Operation(body=OfRun, answer=Cancelled, scope="agents:agentCancel")
+        retry = Operation(body=OfRun, answer=Retried, scope="agents:agentRetry")
+        signals = Operation(body=SendSignal, answer=Signalled, scope="agents:agentSignal")
+        sessions = Operation(
+            answer=SessionList, query=(_LIMIT, _PAGE), scope="agents:agentSessions"
+        )
+        session = Operation(answer=Session, query=(_LIMIT, _BEFORE), scope="agents:agentMessages")
         return [
             endpoints.route("POST", f"{_SESSION}/cancel", self.cancel, cancel),
             endpoints.route("POST", f"{_SESSION}/retry", self.retry, retry),
