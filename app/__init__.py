@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.authoring.agent import Agent
     from app.authoring.agent_tool import agent_as_tool
+    from app.authoring.announcing import announce_writes, stop_announcing
     from app.authoring.contexts import ActionContext, MutationContext, QueryContext
     from app.authoring.function_tool import function_tool
     from app.authoring.functions import action, mutation, query
+    from app.authoring.identity import Identity
     from app.authoring.refusals import (
         Conflict,
         Forbidden,
@@ -28,6 +30,7 @@ __all__ = [
     "Agent",
     "Conflict",
     "Forbidden",
+    "Identity",
     "InstructionsContext",
     "InvalidArgument",
     "MutationContext",
@@ -38,18 +41,22 @@ __all__ = [
     "Unauthenticated",
     "action",
     "agent_as_tool",
+    "announce_writes",
     "function_tool",
     "mutation",
     "query",
+    "stop_announcing",
     "tool",
 ]
 
 _HOMES = {
     "agent": ("Agent",),
     "agent_tool": ("agent_as_tool",),
+    "announcing": ("announce_writes", "stop_announcing"),
     "contexts": ("ActionContext", "MutationContext", "QueryContext"),
     "function_tool": ("function_tool",),
     "functions": ("action", "mutation", "query"),
+    "identity": ("Identity",),
     "refusals": ("Conflict", "Forbidden", "InvalidArgument", "NotFound", "Unauthenticated"),
     "tool_context": ("InstructionsContext", "ToolContext", "ToolError"),
     "tools": ("tool",),

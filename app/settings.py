@@ -75,6 +75,29 @@ class Settings(BaseSettings):
         "roles", description="Claim that lists a user's roles; `a.b` reaches into an object."
     )
 
+    authenticate: str | None = Field(
+        None,
+        description="The team's own async function that judges tokens instead of a key, as "
+        "`agents.auth:authenticate`: takes the token, returns an `Identity` or `None`.",
+    )
+    calls_per_second: float = Field(
+        1000,
+        ge=0,
+        le=100_000,
+        description="Calls that one user may make each second, of all gateways together; whoever "
+        "is anonymous counts by address. 0: no limit.",
+    )
+    calls_burst: int = Field(
+        2000, ge=1, le=1_000_000, description="Calls that may come at once before that limit holds."
+    )
+    trusted_proxies: int = Field(
+        0,
+        ge=0,
+        le=10,
+        description="Proxies in front that add to `X-Forwarded-For`. 0: the header is not "
+        "believed, and a caller's address is that of the connection.",
+    )
+
     open_threads_decide: bool = Field(
         default=False,
         description="`on` lets whoever knows the key of a thread without an owner decide its "

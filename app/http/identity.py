@@ -8,7 +8,7 @@ configuration that could not work, or that says two things, refuses to start.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import jwt
@@ -27,6 +27,8 @@ MIN_SECRET_BYTES = 32
 
 MIN_RSA_BITS = 2048
 MAX_USER_ID = 300
+LEEWAY = timedelta(seconds=10)
+ROLES_CLAIM = "roles"
 
 
 class IdentityMisconfigured(ValueError):
@@ -35,15 +37,20 @@ class IdentityMisconfigured(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class IdentitySettings:
-    """How tokens are checked.  At most one of the first three is set."""
+    """How tokens are checked.  At most one of the first four is set.
+
+    ``callable_name`` is the team's own ``module:function``, which then is handed tokens in this
+    module's stead.
+    """
 
     secret: str | None = None
     public_key: str | None = None
     jwks_url: str | None = None
+    callable_name: str | None = None
     issuer: str | None = None
     audience: str | None = None
-    leeway: timedelta = timedelta(seconds=10)
-    roles_claim: str = "roles"
+    leeway: timedelta = LEEWAY
+    roles_claim: str = ROLES_CLAIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +121,29 @@ class Authenticator:
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
         subject = claims["sub"]
-        if not (isinstance(subject, str) and 0 < len(subject) <= MAX_USER_ID):
-            raise Unauthenticated(f"the token's subject has 1 to {MAX_USER_ID} characters")
-        if not subject.isprintable():
-            raise Unauthenticated("the token's subject holds printable characters only")
-        return Identity(subject, roles_in(claims, self._settings.roles_claim))
+        fault = fault_of_user_id(subject)
+        if fault is not None:
+            raise Unauthenticated(f"the token's subject {fault}")
+        return Identity(
+            subject,
+            roles_in(claims, self._settings.roles_claim),
+            issued_at=_moment(claims.get("iat")),
+        )
+
+
+def fault_of_user_id(user_id: object) -> str | None:
+    """Return what is wrong with a user's id; ``None``: nothing."""
+    if not (isinstance(user_id, str) and 0 < len(user_id) <= MAX_USER_ID):
+        return f"has 1 to {MAX_USER_ID} characters"
+    return None if user_id.isprintable() else "holds printable characters only"
+
+
+def _moment(issued: object) -> datetime | None:
+    """Return when a token was issued, as far as it says so in a way that can be a moment."""
+    try:
+        return datetime.fromtimestamp(issued, UTC) if isinstance(issued, int | float) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def roles_in(claims: Mapping[str, Any], path: str) -> frozenset[str]:
@@ -164,24 +189,40 @@ def _keys_of(settings: IdentitySettings, clock: Callable[[], float]) -> Keys | N
         "JWT_SECRET": settings.secret,
         "JWT_PUBLIC_KEY": settings.public_key,
         "JWKS_URL": settings.jwks_url,
+        "AUTHENTICATE": settings.callable_name,
     }
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
-        raise IdentityMisconfigured(f"{' and '.join(named)} are set; a token has one key: keep one")
+        raise IdentityMisconfigured(
+            f"{' and '.join(named)} are set; a token is judged in one way: keep one"
+        )
     if settings.secret is not None:
         return _OneKey(_shared_secret(settings.secret))
     if settings.public_key is not None:
         return _OneKey(_public_key(settings.public_key))
     if settings.jwks_url is not None:
         return _PublishedKeys(_jwks(settings.jwks_url, clock))
-    rules = {"JWT_ISSUER": settings.issuer, "JWT_AUDIENCE": settings.audience}
-    without_key = [name for name, value in rules.items() if value is not None]
-    if without_key:
+    _refuse_rules_without_a_key(settings)
+    return None
+
+
+def _refuse_rules_without_a_key(settings: IdentitySettings) -> None:
+    rules = {
+        "JWT_ISSUER": settings.issuer is not None,
+        "JWT_AUDIENCE": settings.audience is not None,
+        "JWT_LEEWAY": settings.leeway != LEEWAY,
+        "JWT_ROLES_CLAIM": settings.roles_claim != ROLES_CLAIM,
+    }
+    idle = " and ".join(name for name, is_set in rules.items() if is_set)
+    if idle and settings.callable_name is not None:
         raise IdentityMisconfigured(
-            f"{' and '.join(without_key)} set, but no key to check a token with: "
+            f"{idle} set, but AUTHENTICATE judges every token by itself: unset one side"
+        )
+    if idle:
+        raise IdentityMisconfigured(
+            f"{idle} set, but no key to check a token with: "
             "set JWT_SECRET, JWT_PUBLIC_KEY or JWKS_URL as well"
         )
-    return None
 
 
 def _shared_secret(secret: str) -> VerifyingKey:

@@ -174,7 +174,7 @@ async def test_no_text_breaks_the_check_of_a_token(text: str) -> None:
         pytest.param(IdentitySettings(secret=SECRET[1:]), "at least 32", id="short-secret"),
         pytest.param(IdentitySettings(secret=""), "at least 32", id="empty-secret"),
         pytest.param(
-            IdentitySettings(secret=SECRET, jwks_url="https://x"), "one key", id="two-keys"
+            IdentitySettings(secret=SECRET, jwks_url="https://x"), "one way", id="two-keys"
         ),
         pytest.param(IdentitySettings(public_key="key"), "no public key", id="no-pem"),
         pytest.param(IdentitySettings(public_key=public(WEAK_RSA)), "2048", id="weak-rsa"),

@@ -1,0 +1,5 @@
+"""Who is calling, as the team's own code meets it: ``ctx.auth``, and what ``AUTHENTICATE`` answers."""
+
+from app.domain.identity import Identity
+
+__all__ = ["Identity"]
