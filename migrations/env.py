@@ -3,18 +3,19 @@
 * Two migrators do not race: the second waits for the first, then finds nothing to do.
 * A migration is either an expansion, which the code before it can live with, or a
   contraction, which takes away what no running code uses.  Its file's name says which.
-* Only tables that the models declare are compared; others in the database are not ours.
+* There are two histories, the product's and the team's (``app.store.histories``), each with its
+  version table.  Only tables that a history is about are compared; others are not its business.
 """
 
 import os
 
 from alembic import context
 from sqlalchemy import Connection, text
-from sqlmodel import SQLModel
 
 import app.store.tables  # noqa: F401  # declares the tables
 from app.store.addresses import sync_engine
-from app.store.migrate import VERSION_TABLE
+from app.store.histories import product_history
+from app.store.revising import comparison
 
 _LOCK = 0x526F7065
 """Advisory lock of migrators: "Rope"."""
@@ -28,20 +29,15 @@ def _address() -> str:
     return found
 
 
-def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    return kind != "table" or name in SQLModel.metadata.tables
-
-
 def _migrate(connection: Connection) -> None:
+    history = context.config.attributes.get("history") or product_history()
     connection.execute(text(f"SELECT pg_advisory_lock({_LOCK})"))
     connection.commit()
     try:
         context.configure(
             connection=connection,
-            target_metadata=SQLModel.metadata,
-            version_table=VERSION_TABLE,
-            include_name=_is_ours,
-            compare_server_default=True,
+            version_table=history.version_table,
+            **comparison(history),
         )
         with context.begin_transaction():
             context.run_migrations()

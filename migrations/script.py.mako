@@ -1,8 +1,8 @@
 """${message}."""
 
-${"import sqlalchemy as sa" if "sa." in (upgrades or "") else ""}
+${"import sqlalchemy as sa" if "sa." in (upgrades or "") + (downgrades or "") else ""}
 from alembic import op
-${imports if imports else ""}
+${imports + "\n" if imports else ""}
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}

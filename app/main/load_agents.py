@@ -7,6 +7,7 @@ is wrong there ends the start with one sentence that names the file.
 
 import importlib
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -16,15 +17,21 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+from sqlalchemy.exc import InvalidRequestError
+
 from app.authoring.agent import Agent
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
 from app.authoring.registry import agents_in
 from app.domain.errors import DeclarationError
 from app.functions.registry import FunctionRegistry
-from app.main.refusal import Refusal
+from app.main.team_folder import require_folder
+from app.main.team_tables import declared_tables, declaring_tables, forget_tables, ours
+from app.store.histories import PREFIX
 
 PACKAGE = "agents"
+MIGRATIONS = "migrations"
+"""A folder of the folder: the history of the team's tables, which is Alembic's to import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,8 @@ class Declarations:
 
     agents: Mapping[str, Agent]
     functions: FunctionRegistry
+    tables: frozenset[str] = frozenset()
+    """Names of the team's tables, as ``SQLModel.metadata`` has them."""
 
 
 def load(folder: Path) -> Declarations:
@@ -44,12 +53,12 @@ def load(folder: Path) -> Declarations:
         Refusal: there is no such folder.
         DeclarationError: something in it is wrong; names the file and the fix.
     """
-    if not folder.is_dir():
-        raise Refusal(f"{folder} is no folder; name the one with your agents with --agents PATH")
+    require_folder(folder)
     folder = folder.resolve()
     _forget()
-    modules = [_package(folder), *_submodules(folder)]
-    declared = Declarations(agents_in(modules), _functions_in(modules))
+    with declaring_tables(PACKAGE, _shown):
+        modules = [_package(folder), *_submodules(folder)]
+    declared = Declarations(agents_in(modules), _functions_in(modules), declared_tables())
     _check_function_tools(declared)
     return declared
 
@@ -57,6 +66,7 @@ def load(folder: Path) -> Declarations:
 def _forget() -> None:
     for name in [each for each in sys.modules if each.split(".")[0] == PACKAGE]:
         del sys.modules[name]
+    forget_tables()
     importlib.invalidate_caches()
 
 
@@ -97,10 +107,11 @@ def _submodules(folder: Path) -> Iterator[ModuleType]:
 
 
 def _is_passed_over(parts: tuple[str, ...]) -> bool:
-    """Whether a file is a test, or lies in a folder that no program looks into."""
+    """Whether a file is a test or a migration, or lies in a folder that no program looks into."""
     name = parts[-1]
     return (
-        name.startswith("test_")
+        (len(parts) > 1 and parts[0] == MIGRATIONS)
+        or name.startswith("test_")
         or name.endswith("_test")
         or name == "conftest"
         or any(part.startswith((".", "__pycache__")) for part in parts)
@@ -124,7 +135,15 @@ def _naming(file: Path, folder: Path) -> Iterator[None]:
         for frame in traceback.extract_tb(error.__traceback__):
             if Path(frame.filename).is_relative_to(folder):
                 where = f"{_shown(Path(frame.filename))}:{frame.lineno}"
-        raise DeclarationError(f"{where}: {type(error).__name__}: {error}") from error
+        raise DeclarationError(f"{where}: {_said(error)}") from error
+
+
+def _said(error: BaseException) -> str:
+    """Return what is wrong: of a table that we have, too, SQLAlchemy gives the wrong advice."""
+    clash = re.match(rf"Table '({PREFIX}\w*)' is already defined", str(error))
+    if clash and isinstance(error, InvalidRequestError):
+        return ours(clash[1])
+    return f"{type(error).__name__}: {error}"
 
 
 def _functions_in(modules: list[ModuleType]) -> FunctionRegistry:

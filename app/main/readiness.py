@@ -7,12 +7,13 @@ asks must have its answer before it gives up on us.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from redis.asyncio import Redis
 
 from app.fanout.listener import Listener
+from app.main.migrating import is_up_to_date
 from app.store.database import Database
-from app.store.migrate import is_current
 
 CHECK_S = 1.5
 """A check that takes longer has failed."""
@@ -26,6 +27,8 @@ class Readiness:
     database_url: str
     redis: Redis
     listener: Listener
+    agents: Path
+    """The team's folder: its migrations are to be applied, too."""
     is_leaving: bool = False
     _is_current: bool = field(default=False, init=False)
 
@@ -48,7 +51,9 @@ class Readiness:
     async def _schema(self) -> str | None:
         # What was current stays so while this code runs: a later migration only expands.
         if not self._is_current:
-            self._is_current = await asyncio.to_thread(is_current, self.database_url)
+            self._is_current = await asyncio.to_thread(
+                is_up_to_date, self.database_url, self.agents
+            )
         return None if self._is_current else "migrations are missing: run `ropewalk migrate`"
 
     async def _redis(self) -> str | None:

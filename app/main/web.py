@@ -22,6 +22,7 @@ from app.http.services import DevServices, HttpServices
 from app.main.background import background
 from app.main.listening import listening_socket
 from app.main.load_agents import Declarations, load
+from app.main.migrating import warn_of_tables
 from app.main.readiness import Readiness
 from app.main.refusal import Refusal
 from app.main.server import LeavingServer
@@ -56,6 +57,8 @@ def serve(settings: Settings) -> None:
         raise Refusal(str(error)) from error
     declared = load(settings.agents)
     _warn(settings, authenticator, declared)
+    if settings.dev:
+        warn_of_tables(settings.database_url, settings.agents, declared.tables)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, authenticator, declared))
 
@@ -79,7 +82,9 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             on_resumed=gateway.on_resumed,
             on_timeline=gateway.on_timeline,
         )
-        readiness = Readiness(stores.database, settings.database_url, stores.redis, listener)
+        readiness = Readiness(
+            stores.database, settings.database_url, stores.redis, listener, settings.agents
+        )
         services = HttpServices(
             call=functions.call,
             authenticate=authenticator.authenticate,

@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from app.domain.errors import ChatError, DeclarationError
-from app.main.cli import agents, codegen, dev, generate, serve, token
+from app.main.cli import agents, codegen, dev, generate, migrations, serve, token
 from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
@@ -22,7 +22,8 @@ cli = typer.Typer(
 cli.command("dev")(dev.dev)
 cli.command("gateway")(serve.gateway)
 cli.command("worker")(serve.worker)
-cli.command("migrate")(serve.migrate)
+cli.command("migrate")(migrations.migrate)
+cli.command("migration")(migrations.migration)
 cli.command("check")(serve.check)
 cli.command("doctor")(serve.doctor)
 cli.command("codegen")(codegen.codegen)

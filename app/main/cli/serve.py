@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from app.main.cli.environment import read_settings, require_stores
-from app.main.refusal import Refusal
 
 AgentsOption = Annotated[
     Path | None, typer.Option("--agents", help="Folder of agents and functions (else AGENTS).")
@@ -33,17 +32,6 @@ def worker(agents: AgentsOption = None) -> None:
     from app.main import worker as pool
 
     pool.serve(settings)
-
-
-def migrate() -> None:
-    """Bring the database to the newest schema."""
-    settings = read_settings()
-    if not settings.database_url:
-        raise Refusal("DATABASE_URL is not set")
-    from app.store.migrate import upgrade
-
-    upgrade(settings.database_url)
-    typer.echo("The database is up to date.")
 
 
 def check(agents: AgentsOption = None) -> None:

@@ -26,9 +26,10 @@ from app.main.dev.ready import Pids, Ready
 from app.main.dev.stores import Store, stores
 from app.main.guard import Guard
 from app.main.listening import listening_socket
+from app.main.migrating import bring_up_to_date
 from app.main.refusal import Refusal
+from app.main.team_folder import require_folder
 from app.settings import Settings
-from app.store.migrate import upgrade
 
 Event: TypeAlias = Literal["stop", "child", "changed"]
 
@@ -103,11 +104,7 @@ class Supervisor:
             threading.Thread(target=fault_in, args=arguments, daemon=True).start()
 
     def _check_folders(self) -> None:
-        agents = self._options.agents
-        if not agents.is_dir():
-            raise Refusal(
-                f"{agents} is no folder; name the one with your agents with --agents PATH"
-            )
+        require_folder(self._options.agents)
         self._folder.prepare()
 
     def _open_door(self) -> None:
@@ -136,7 +133,7 @@ class Supervisor:
         for store in self._stores:
             store.tend()
         database, redis = self._stores
-        upgrade(database.fast_url)
+        bring_up_to_date(database.fast_url, self._options.agents)
         env = self._environment(database, redis)
         patience_s = self._settings.drain_s + 5
         door = self._door.fileno() if self._door else -1
