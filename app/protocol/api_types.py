@@ -1,6 +1,7 @@
 """The TypeScript by which a team's front end calls its own functions: ``ropewalk codegen``.
 
-    api.MODULE.NAME    a reference to each public function, with what it takes and answers
+    api.MODULE.NAME    a reference to each public function, with its kind, and what it takes
+                       and answers
     api.agents.NAME    the functions that every server has
     agents.NAME        the slug of each agent
 
@@ -17,6 +18,7 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaMode
 
+from app.authoring.functions import FunctionKind
 from app.authoring.producer import attribute_name
 from app.functions.registry import Registered
 from app.protocol.typescript import Schema, declaration, doc, key_of, type_of
@@ -27,7 +29,7 @@ _HEADER: Final = """\
 """
 _TAKES: Final[JsonSchemaMode] = "validation"
 _ANSWERS: Final[JsonSchemaMode] = "serialization"
-_TAKEN: Final = frozenset({"api", "agents", "defineApi", "ref"})
+_TAKEN: Final = frozenset({"api", "agents", "defineApi", *FunctionKind})
 """What the file itself declares or imports."""
 _NOTHING: Final = "Record<string, never>"
 _WAYS: Final = ("Input", "Output")
@@ -66,11 +68,12 @@ def render_api(functions: Iterable[Registered], slugs: Iterable[str]) -> str:
         )
         modules[module].append(
             f"{doc(_summary(each), '    ')}"
-            f"    {key_of(name)}: ref<{', '.join(types_of_it)}>({json.dumps(each.ref)}),\n"
+            f"    {key_of(name)}: {each.function.kind}<{', '.join(types_of_it)}>"
+            f"({json.dumps(each.ref)}),\n"
         )
-    imported = "{ defineApi, ref }" if public else "{ defineApi }"
+    imported = sorted({"defineApi", *(str(each.function.kind) for each in public)})
     blocks = [
-        f'import {imported} from "ropewalk";\n',
+        f'import {{ {", ".join(imported)} }} from "ropewalk";\n',
         *types.values(),
         _api(modules),
         _agents(slugs),

@@ -24,10 +24,26 @@ import {
 } from "./protocol.gen.js";
 
 declare const signature: unique symbol;
+declare const kind: unique symbol;
 
 /** `module:name`, remembering what the function takes and answers. */
 export type FunctionRef<Args = never, Result = unknown> = string & {
   readonly [signature]?: (args: Args) => Result;
+};
+
+/** A function that reads, and that can be watched. */
+export type QueryRef<Args = never, Result = unknown> = FunctionRef<Args, Result> & {
+  readonly [kind]?: "query";
+};
+
+/** A function that is one transaction. */
+export type MutationRef<Args = never, Result = unknown> = FunctionRef<Args, Result> & {
+  readonly [kind]?: "mutation";
+};
+
+/** A function that may reach the world outside. */
+export type ActionRef<Args = never, Result = unknown> = FunctionRef<Args, Result> & {
+  readonly [kind]?: "action";
 };
 
 export type ArgsOf<Ref> = Ref extends { readonly [signature]?: (args: infer Args) => unknown }
@@ -38,20 +54,36 @@ export type ResultOf<Ref> = Ref extends { readonly [signature]?: (args: never) =
   ? Result
   : never;
 
-/** Return a typed reference, as `ref<{ input: string }, { id: string }>("chat:startRun")`. */
-export function ref<Args, Result>(name: `${string}:${string}`): FunctionRef<Args, Result> {
+type Name = `${string}:${string}`;
+
+/**
+ * Return a typed reference, as `ref<{ input: string }, { id: string }>("chat:startRun")`.
+ * It says nothing of what kind the function is, so it may stand for any.
+ */
+export function ref<Args, Result>(name: Name): FunctionRef<Args, Result> {
   return name as FunctionRef<Args, Result>;
 }
 
+/** As `ref`, of a query. */
+export const query: <Args, Result>(name: Name) => QueryRef<Args, Result> = ref;
+/** As `ref`, of a mutation. */
+export const mutation: <Args, Result>(name: Name) => MutationRef<Args, Result> = ref;
+/** As `ref`, of an action. */
+export const action: <Args, Result>(name: Name) => ActionRef<Args, Result> = ref;
+
+/** Arguments that may be left out where the function needs none. */
+export type Arguments<Args, More = never> =
+  Record<never, never> extends Args ? [args?: Args | More] : [args: Args | More];
+
 /** The functions that every server has. */
 export const agents = {
-  agentMessages: ref<AgentMessagesArgs, readonly Message[]>(AGENT_MESSAGES),
-  agentThread: ref<AgentThreadArgs, ThreadView | null>(AGENT_THREAD),
-  agentState: ref<AgentStateArgs, unknown>(AGENT_STATE),
-  agentRun: ref<AgentRunArgs, AgentRunResult>(AGENT_RUN),
-  agentCancel: ref<AgentCancelArgs, AgentCancelResult>(AGENT_CANCEL),
-  agentRetry: ref<AgentRetryArgs, AgentRetryResult>(AGENT_RETRY),
-  agentResolveApproval: ref<AgentResolveApprovalArgs, AgentResolveApprovalResult>(
+  agentMessages: query<AgentMessagesArgs, readonly Message[]>(AGENT_MESSAGES),
+  agentThread: query<AgentThreadArgs, ThreadView | null>(AGENT_THREAD),
+  agentState: query<AgentStateArgs, unknown>(AGENT_STATE),
+  agentRun: mutation<AgentRunArgs, AgentRunResult>(AGENT_RUN),
+  agentCancel: action<AgentCancelArgs, AgentCancelResult>(AGENT_CANCEL),
+  agentRetry: action<AgentRetryArgs, AgentRetryResult>(AGENT_RETRY),
+  agentResolveApproval: action<AgentResolveApprovalArgs, AgentResolveApprovalResult>(
     AGENT_RESOLVE_APPROVAL,
   ),
 } as const;

@@ -5,17 +5,27 @@
  * last one has left; so it can be made anywhere, on a server too, and need not be closed.
  */
 
-import { agents, type FunctionRef } from "./api.js";
+import {
+  type ActionRef,
+  type Arguments,
+  agents,
+  type FunctionRef,
+  type MutationRef,
+  type QueryRef,
+} from "./api.js";
+import { type Caller, caller } from "./caller.js";
 import { canonicalId } from "./canonical.js";
 import { Chat, type ChatContext } from "./chat.js";
 import { Connection, type TokenSource } from "./connection.js";
 import type { ConnectionState } from "./connection-state.js";
 import { type Environment, platform, type SocketConstructor } from "./environment.js";
 import { RopewalkError } from "./errors.js";
+import { Hold } from "./hold.js";
+import { Layers, type LocalStore, type Update } from "./layers.js";
 import type { Message, ServerFrame, Welcome } from "./protocol.gen.js";
 import { type Request, Requests } from "./requests.js";
 import { Sends } from "./sends.js";
-import { derive, type Readable } from "./store.js";
+import { batch, derive, type Readable } from "./store.js";
 import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
 import { Subscriptions } from "./subscriptions.js";
 
@@ -46,6 +56,21 @@ export interface CallOptions {
   readonly dedupe?: string;
 }
 
+export interface MutateOptions extends CallOptions {
+  /**
+   * What the mutation will change, shown until its effect is there. Pure: it runs again over
+   * each new value of the server's. If it throws at once, nothing is sent.
+   */
+  readonly optimistic?: ((local: LocalStore) => void) | undefined;
+}
+
+export interface MutationOptions<Args> {
+  /** As in `MutateOptions`, for each call with its arguments. */
+  readonly optimistic?: ((local: LocalStore, args: Args) => void) | undefined;
+}
+
+const SKIPPED = { value: undefined, error: undefined, loading: false };
+
 export function createClient(options: ClientOptions = {}): ChatClient {
   return new ChatClient(options);
 }
@@ -57,6 +82,8 @@ export class ChatClient {
   readonly #connection: Connection;
   readonly #requests: Requests;
   readonly #subscriptions: Subscriptions;
+  readonly #layers: Layers;
+  readonly #hold: Hold;
   readonly #sends = new Sends();
   readonly #context: ChatContext;
   /** Who we were last; undefined before the first welcome. */
@@ -74,22 +101,33 @@ export class ChatClient {
       token: options.token ?? null,
       environment: this.#environment,
       onWelcome: (welcome, fresh) => this.#welcome(welcome, fresh),
-      onFrame: (frame) => this.#receive(frame),
+      onFrame: (frame) => this.#hold.take(frame),
       onStopped: (error) => this.#requests.failAll(error),
     });
     const send = this.#connection.send.bind(this.#connection);
     this.#requests = new Requests(send);
     this.#subscriptions = new Subscriptions(this.#environment, send, () => this.#needs());
+    this.#layers = new Layers(
+      (key) => this.#subscriptions.peek(key)?.state.get().view.value,
+      // Nobody waits for it: it is uncaught, as what an event handler throws.
+      (thrown) => {
+        this.#environment.after(0, () => {
+          throw thrown;
+        });
+      },
+    );
+    this.#hold = new Hold(this.#environment, (frame) => this.#receive(frame));
     this.connection = this.#connection.state;
     this.#context = this.#chatContext();
   }
 
-  /** What a query answers, live while it is watched. */
+  /** What a query answers, live while it is watched. With `"skip"` nothing is asked. */
   subscription<Args, Result>(
-    query: FunctionRef<Args, Result>,
-    args: Args,
+    query: QueryRef<Args, Result>,
+    ...[args]: Arguments<Args, "skip">
   ): Readable<SubscriptionView<Result>> {
-    const state = this.#watch(query, args as Values);
+    if (args === "skip") return derive([], () => SKIPPED);
+    const state = this.#watch(query, (args ?? {}) as Values);
     return derive([state], ({ view }) => view as SubscriptionView<Result>);
   }
 
@@ -99,12 +137,38 @@ export class ChatClient {
     args: Args,
     options: CallOptions = {},
   ): Promise<Result> {
-    const dedupe = options.dedupe ?? this.#environment.id();
-    return (await this.#request(fn, args as Values, dedupe).answer) as Result;
+    return await this.mutate(fn as MutationRef<Args, Result>, args, options);
+  }
+
+  /** Call a mutation, as `call` does, and show what it will change until that is there. */
+  async mutate<Args, Result>(
+    fn: MutationRef<Args, Result>,
+    args: Args,
+    { dedupe = this.#environment.id(), optimistic }: MutateOptions = {},
+  ): Promise<Result> {
+    return (await this.#request(fn, args as Values, dedupe, optimistic).answer) as Result;
+  }
+
+  /** A mutation as a function of the page's own. */
+  mutation<Args, Result>(
+    fn: MutationRef<Args, Result>,
+    options: MutationOptions<Args> = {},
+  ): Caller<Args, Result> {
+    return caller((args) => {
+      const { optimistic } = options;
+      return this.mutate(fn, args, {
+        optimistic: optimistic && ((local) => optimistic(local, args)),
+      });
+    });
+  }
+
+  /** An action as a function of the page's own. */
+  action<Args, Result>(fn: ActionRef<Args, Result>): Caller<Args, Result> {
+    return caller((args) => this.call(fn, args));
   }
 
   /** Ask a query once. It may be asked again after a reconnect, which hurts nobody. */
-  async query<Args, Result>(fn: FunctionRef<Args, Result>, args: Args): Promise<Result> {
+  async query<Args, Result>(fn: QueryRef<Args, Result>, args: Args): Promise<Result> {
     return (await this.#request(fn, args as Values).answer) as Result;
   }
 
@@ -140,31 +204,45 @@ export class ChatClient {
       withdraw: (request) => this.#requests.withdraw(request.id),
       watch: (query, args) => this.#watch(query, args),
       prepend: (query, args, page: readonly Message[]) =>
-        this.#subscriptions.peek(canonicalId(query, args))?.prepend(page),
+        batch(() => {
+          this.#subscriptions.peek(canonicalId(query, args))?.prepend(page);
+          this.#layers.changed();
+        }),
     };
   }
 
   #watch(query: string, args: Values): Readable<SubscriptionState> {
     const key = canonicalId(query, args);
-    return {
+    const server: Readable<SubscriptionState> = {
       get: () => this.#subscriptions.peek(key)?.state.get() ?? LOADING,
       subscribe: (listener) => this.#subscriptions.watch(query, args, listener),
     };
+    const expected = derive([this.#layers], (values) => values.get(key));
+    return derive([server, expected], (state, value) =>
+      value === undefined ? state : { ...state, view: { ...state.view, value } },
+    );
   }
 
-  #request(fn: string, args: Values, dedupe?: string): Request {
+  #request(fn: string, args: Values, dedupe?: string, optimistic?: Update): Request {
     if (this.connection.get().name === "stopped") {
       return {
         id: "",
         answer: Promise.reject(new RopewalkError("CLOSED", "the client was closed")),
       };
     }
-    const request = this.#requests.call(fn, args, dedupe);
+    const drop = optimistic && this.#layers.add(optimistic);
+    const settled = (id: string) => {
+      this.#hold.forget(id);
+      drop?.();
+    };
+    const request = this.#requests.call(fn, args, dedupe, drop && settled);
+    if (drop) this.#hold.expect(request.id);
     this.#needs();
     return request;
   }
 
   #welcome({ identity }: Welcome, fresh: boolean): void {
+    this.#hold.release();
     const before = this.#user;
     this.#user = identity?.userId ?? null;
     const somebodyElse = before !== undefined && before !== this.#user;
@@ -193,6 +271,7 @@ export class ChatClient {
       case "delta":
       case "token":
         this.#subscriptions.receive(frame);
+        this.#layers.changed();
         break;
       case "welcome":
       case "pong":

@@ -1,14 +1,22 @@
 /** The only door to the core, for adapters and for users. */
 
 export {
+  type ActionRef,
   type Api,
   type ArgsOf,
+  type Arguments,
+  action,
   agents,
   defineApi,
   type FunctionRef,
+  type MutationRef,
+  mutation,
+  type QueryRef,
+  query,
   type ResultOf,
   ref,
 } from "./api.js";
+export type { Caller, CallState } from "./caller.js";
 export { canonicalId } from "./canonical.js";
 export { Chat, type SendCalls } from "./chat.js";
 export type {
@@ -22,11 +30,14 @@ export {
   ChatClient,
   type ClientOptions,
   createClient,
+  type MutateOptions,
+  type MutationOptions,
 } from "./client.js";
 export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";
 export { type ClientErrorCode, RopewalkError } from "./errors.js";
+export type { LocalStore } from "./layers.js";
 export type { LivePart, LiveTurn } from "./live-text.js";
 export { type ChatMessage, type ChatStatus, isBusy, liveKey, messageKey } from "./optimistic.js";
 export type * from "./protocol.gen.js";

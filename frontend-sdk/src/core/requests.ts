@@ -18,6 +18,7 @@ interface Waiting {
   readonly frame: Call;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: RopewalkError) => void;
+  readonly settled: ((id: string) => void) | undefined;
   /** Whether it has left on any socket: then only the server knows whether it took effect. */
   left: boolean;
 }
@@ -35,12 +36,18 @@ export class Requests {
     return this.#waiting.size;
   }
 
-  call(fn: string, args: Readonly<Record<string, unknown>>, dedupe?: string): Request {
+  /** Ask; `settled` is told when there is an answer, before anybody who waits for it. */
+  call(
+    fn: string,
+    args: Readonly<Record<string, unknown>>,
+    dedupe?: string,
+    settled?: (id: string) => void,
+  ): Request {
     this.#count += 1;
     const id = `c${this.#count}`;
     const frame: Call = { type: "call", id, fn, args, ...(dedupe !== undefined && { dedupe }) };
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { frame, resolve, reject, left: this.#send(frame) });
+      this.#waiting.set(id, { frame, resolve, reject, settled, left: this.#send(frame) });
     });
     return { id, answer };
   }
@@ -76,6 +83,7 @@ export class Requests {
     if (id === undefined) return undefined;
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
+    waiting?.settled?.(id);
     return waiting;
   }
 }

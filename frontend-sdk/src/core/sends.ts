@@ -32,8 +32,4 @@ export class Sends {
     if (after.sends.length === 0 && !after.failure && !after.retrying) changed.delete(threadKey);
     this.#threads.set(changed);
   }
-
-  clear(): void {
-    this.#threads.set(new Map());
-  }
 }

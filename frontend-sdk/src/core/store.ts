@@ -11,6 +11,24 @@ export interface Readable<T> {
   subscribe(listener: () => void): () => void;
 }
 
+let held: Set<Cell<unknown>> | undefined;
+
+/** Do `change`, then tell of each value that it changed once: who is told sees all of it. */
+export function batch(change: () => void): void {
+  if (held !== undefined) {
+    change();
+    return;
+  }
+  const cells = new Set<Cell<unknown>>();
+  held = cells;
+  try {
+    change();
+  } finally {
+    held = undefined;
+    for (const cell of cells) cell.notify();
+  }
+}
+
 /** A value with one writer. Methods are bound, so that they can be handed on as they are. */
 export class Cell<T> implements Readable<T> {
   #value: T;
@@ -43,6 +61,10 @@ export class Cell<T> implements Readable<T> {
   }
 
   notify(): void {
+    if (held !== undefined) {
+      held.add(this as Cell<unknown>);
+      return;
+    }
     for (const listener of [...this.#listeners]) listener();
   }
 }

@@ -2,7 +2,8 @@
  * One query that is watched: what is known of it, and the asking for more.
  *
  * Laws: after a reconnect it is asked for again with its cursor, after a gap as well, and
- * after a passing error by itself.  Rows and the live text that they finish change in one
+ * after a passing error by itself; not after an error of a query whose subscription stands,
+ * which the server asks again.  Rows and the live text that they finish change in one
  * step, so no reader ever sees a message beside the text it grew from.
  */
 
@@ -194,8 +195,13 @@ export class Subscription {
   #receiveError(frame: ErrorFrame): void {
     const error = errorOf(frame);
     this.#asking = false;
-    this.#refused = true;
     const { live } = this.state.get();
+    if (frame.live) {
+      // The server goes on trying, and a snapshot comes: asking again would be one too many.
+      this.state.set({ view: this.#view(error), live });
+      return;
+    }
+    this.#refused = true;
     if (isTransient(error)) {
       const ms = RETRY_MS * (1 + this.#environment.random());
       this.#stopRetry = this.#environment.after(ms, () => this.retry());

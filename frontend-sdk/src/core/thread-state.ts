@@ -127,7 +127,7 @@ function sameRows(a: readonly Row[], b: readonly Row[]): boolean {
 }
 
 /** Both came from JSON of one server, so equal text is equal value; a miss costs one render. */
-function same(a: unknown, b: unknown): boolean {
+export function same(a: unknown, b: unknown): boolean {
   return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from app import Agent, MutationContext, QueryContext, mutation, query
+from app import ActionContext, Agent, MutationContext, QueryContext, action, mutation, query
 
 
 class Node(BaseModel):
@@ -47,6 +47,11 @@ async def place(ctx: MutationContext, order: Order, note: Any = None) -> bytes:
     return b""
 
 
+@action
+async def ship(ctx: ActionContext, order_id: int) -> bool:
+    return True
+
+
 @query
 async def everything(ctx: QueryContext) -> list[dict[str, Any]]:
     return []
@@ -55,10 +60,11 @@ async def everything(ctx: QueryContext) -> list[dict[str, Any]]:
 order_desk = Agent(slug="order-desk", model="demo:", instructions="Take orders.")
 '''
 USED = """
-import { agents, api } from "./api.gen.js";
+import { agents, api, type Order } from "./api.gen.js";
 import { createClient } from "ropewalk";
 
 const client = createClient({ url: "http://localhost" });
+declare const order: Order;
 const found = await client.query(api.orders.find, { orderId: 1 });
 export const kind: "gift" | "plain" | undefined = found?.kind;
 export const label: string | undefined = found?.tree?.children?.[0]?.label;
@@ -69,6 +75,21 @@ export const started: { readonly id: string } = await client.call(api.agents.age
   input: "hi",
 });
 await client.query(api.orders.everything, {});
+export const watched = client.subscription(api.orders.find, { orderId: 1 }).get().value?.kind;
+export const placed: string = await client.mutate(api.orders.place, { order }, {
+  optimistic(local) {
+    local.set(api.orders.find, { orderId: 1 }, order);
+    // @ts-expect-error: that is no order
+    local.set(api.orders.find, { orderId: 1 }, "an order");
+  },
+});
+export const shipped: boolean = await client.call(api.orders.ship, { orderId: 1 });
+// @ts-expect-error: a mutation cannot be watched
+client.subscription(api.orders.place, { order });
+// @ts-expect-error: a query changes nothing
+await client.mutate(api.orders.find, { orderId: 1 });
+// @ts-expect-error: an action is no mutation
+await client.mutate(api.orders.ship, { orderId: 1 });
 // @ts-expect-error: it is a number
 await client.query(api.orders.find, { orderId: "1" });
 // @ts-expect-error: it takes nothing
