@@ -14,13 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.domain.identity import Identity
 from app.domain.ports import Clock, ThreadReader
 from app.gateway.connection import Connection
 from app.gateway.feeds import Feeds
 from app.gateway.frames import EXTENSION, SocketWire
 from app.gateway.metrics import GatewayMetrics
 from app.gateway.outbox import Outbox
-from app.gateway.ports import Authenticate, Functions, TokenSourceFactory
+from app.gateway.ports import Admit, Authenticate, Functions, TokenSourceFactory
 from app.gateway.queued_wire import Message, QueuedWire, Receive, Send
 from app.gateway.session_state import Limits
 from app.gateway.sse import EventStreams
@@ -28,6 +29,7 @@ from app.gateway.subscription import Subscription
 from app.gateway.tasks import Tasks
 from app.protocol.client import SUBPROTOCOL
 from app.protocol.errors import CLOSE_GOING_AWAY
+from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
 
 _GOING_AWAY = "the server is going away"
@@ -44,6 +46,8 @@ class GatewayOptions:
     limits: Limits = field(default_factory=Limits)
     origins: frozenset[str] | None = None
     """Pages that may connect, as ``https://host``; ``None`` lets all."""
+    peers: Peers = field(default_factory=Peers)
+    """Tells where a socket comes from."""
     max_calls: int = 2_000
     """Calls in flight, of all sockets."""
     reconcile_s: float = 2.0
@@ -69,10 +73,12 @@ class Gateway:
         token_source: TokenSourceFactory,
         clock: Clock,
         metrics: Metrics,
+        admit: Admit | None = None,
         options: GatewayOptions | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.functions = functions
+        self.admit = admit or _admit_all
         self.authenticate = authenticate
         self.options = options or GatewayOptions()
         self.limits = self.options.limits
@@ -152,13 +158,14 @@ class Gateway:
         await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if offered else None})
         wire = scope.get("extensions", {}).get(EXTENSION, {}).get("wire")
         if isinstance(wire, SocketWire):
-            wire.attach(self._open(wire))
+            wire.attach(self._open(wire, scope))
         else:
             queued = QueuedWire()
-            await queued.serve(self._open(queued), receive, send)
+            await queued.serve(self._open(queued, scope), receive, send)
 
-    def _open(self, wire: SocketWire | QueuedWire) -> Connection:
-        connection = Connection(uuid.uuid4().hex, wire, self)
+    def _open(self, wire: SocketWire | QueuedWire, scope: Message) -> Connection:
+        address = self.options.peers.address(scope)
+        connection = Connection(uuid.uuid4().hex, wire, self, address)
         self._connections[connection] = None
         self.metrics.sockets.inc()
         if self._drain is not None:  # began while the handshake was answered
@@ -269,6 +276,10 @@ class Gateway:
             connection.wire.abort()
         await self.calls.close()
         await self.tasks.close()
+
+
+async def _admit_all(caller: Identity, address: str) -> None:
+    del caller, address
 
 
 async def _refuse(scope: Message, send: Send, status: int) -> None:

@@ -14,7 +14,7 @@ from app.domain.identity import ANONYMOUS, Identity
 from app.gateway import replies
 from app.gateway.feeds import Feeds
 from app.gateway.outbox import Outbox, Stragglers
-from app.gateway.ports import Authenticate, Functions
+from app.gateway.ports import Admit, Authenticate, Functions
 from app.gateway.session import advance, new_session, next_due
 from app.gateway.session_events import (
     Accepted,
@@ -58,6 +58,7 @@ class ConnectionHost(Stragglers, Protocol):
 
     feeds: Feeds
     functions: Functions
+    admit: Admit
     authenticate: Authenticate
     limits: Limits
     tasks: Tasks
@@ -81,6 +82,7 @@ class Connection:
     """One socket that speaks for somebody (``Listener``, ``Viewer``)."""
 
     __slots__ = (
+        "_address",
         "_due_at",
         "_heard_at",
         "_host",
@@ -92,8 +94,9 @@ class Connection:
         "wire",
     )
 
-    def __init__(self, id_: str, wire: Wire, host: ConnectionHost) -> None:
+    def __init__(self, id_: str, wire: Wire, host: ConnectionHost, address: str) -> None:
         self.id = id_
+        self._address = address
         self.wire = wire
         self.identity: Identity = ANONYMOUS
         self.outbox = Outbox(wire, host)
@@ -212,6 +215,7 @@ class Connection:
         call = run.call
         try:
             async with asyncio.timeout(_CALL_TIMEOUT_S):
+                await self._host.admit(run.identity, self._address)
                 value = await self._host.functions.call(
                     call.fn, call.args, caller=run.identity, dedupe=call.dedupe
                 )

@@ -28,6 +28,9 @@ Authenticate: TypeAlias = Callable[[str | None], Awaitable[Identity]]
 Raises ``Unauthenticated`` for a token that is not good, ``TransientFault`` when nobody can say.
 """
 
+Admit: TypeAlias = Callable[[Identity, str], Awaitable[None]]
+"""Counts a call of somebody, who is at this address.  Raises ``RateLimited`` for one too many."""
+
 OnToken: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Hears one payload of a thread's token channel; see ``TokenSource``."""
 

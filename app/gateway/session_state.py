@@ -27,8 +27,9 @@ class Limits:
     """Malformed frames before the socket is closed; one is forgiven each second."""
     hello_s: float = HELLO_TIMEOUT_S
     heartbeat_s: float = 20.0
-    recheck_s: float = 60.0
-    """How often the token of a live socket is judged again."""
+    recheck_s: float = 12.0
+    """How often the token of a live socket is judged again.  With the grace, and the 5 s for which
+    a verdict of the stores is remembered, a token that was taken back is over within 30 s."""
     grace_s: float = 10.0
     """How long a socket whose token ran out may take to bring another."""
 

@@ -10,6 +10,7 @@ the hash tag ``{THREAD}``: one script may touch them all, in a cluster too.
     {ns}:{{THREAD}}:live:PART string   the text of one part so far
     {ns}:{{THREAD}}:tokens    channel  the deltas of that text
     {ns}:abort:WORKER         channel  fences of drives that this worker is to stop
+    {ns}:calls:DIGEST         string   when a caller's bucket of calls is full; gone when it is
     {ns}:{{queue}}:doorbell   sorted   ids of rings that no worker has taken, by the time due
     {ns}:{{queue}}:nudge      list     the same ids, for workers that wait
     arq:job:{ns}.RUN.CHANCE   string   the ring itself (arq gives the prefix; it deletes the key)
@@ -54,6 +55,10 @@ class Keys:
         """Return the keys of one thread."""
         base = f"{self.namespace}:{{{thread_id}}}"
         return ThreadKeys(f"{base}:fence", f"{base}:journal", f"{base}:live", f"{base}:tokens")
+
+    def calls(self, digest: str) -> str:
+        """Return the key of a caller's bucket; a digest, for a user's id is nobody's business."""
+        return f"{self.namespace}:calls:{digest}"
 
     def aborts(self, worker_id: str) -> str:
         """Return the channel on which a worker is told to stop drives."""

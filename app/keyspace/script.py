@@ -32,13 +32,19 @@ class Script:
         self._digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     async def call(
-        self, redis: Redis, keys: Sequence[str], arguments: Sequence[Argument] = ()
+        self,
+        redis: Redis,
+        keys: Sequence[str],
+        arguments: Sequence[Argument] = (),
+        *,
+        within_s: float = ANSWER_S,
     ) -> Reply:
         """Run it and return its answer; raises what ``command`` does."""
+        words = (len(keys), *keys, *arguments)
         try:
-            return await command(redis, "EVALSHA", self._digest, len(keys), *keys, *arguments)
+            return await command(redis, "EVALSHA", self._digest, *words, within_s=within_s)
         except NoScriptError:
-            return await command(redis, "EVAL", self._source, len(keys), *keys, *arguments)
+            return await command(redis, "EVAL", self._source, *words, within_s=within_s)
 
     def queue(
         self, pipeline: Pipeline, keys: Sequence[str], arguments: Sequence[Argument] = ()

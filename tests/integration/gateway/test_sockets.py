@@ -322,7 +322,7 @@ async def test_b65_a_token_revoked_on_a_live_socket_ends_it_within_the_stated_ti
         served.people.revoked.add("ann")
         judged = served.people.judged
 
-        await served.pass_time(61, client)
+        await served.pass_time(served.gateway.limits.recheck_s + 1, client)
         refusal = await client.until_error()
         assert refusal["code"] == "UNAUTHENTICATED"
         assert "id" not in refusal
@@ -337,10 +337,10 @@ async def test_nobody_is_cut_off_because_the_key_server_is_away(served: GatewayS
     async with ws_client(served.url, "ann") as client:
         served.people.failure = StoreUnavailable("no keys")
 
-        await served.pass_time(75, client)
+        await served.pass_time(4 * served.gateway.limits.recheck_s, client)
 
         await client.ping()
-        assert served.people.judged == 2
+        assert served.people.judged > 2
 
 
 async def test_a_silent_peer_is_probed_and_cut(served: GatewayServer) -> None:

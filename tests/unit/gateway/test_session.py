@@ -46,7 +46,7 @@ from app.protocol.errors import (
 pytestmark = pytest.mark.req("IMP-04")
 
 ANN = Identity("ann")
-LIMITS = Limits(subscriptions=3, calls=2, faults=5)
+LIMITS = Limits(subscriptions=3, calls=2, faults=5, recheck_s=60)
 
 
 def came(type_: str, **fields: Any) -> Came:  # noqa: ANN401 - any JSON
