@@ -7,13 +7,14 @@ an earlier load that somebody still holds go on working.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Table, event
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import registry
+from sqlalchemy.orm import Mapper, registry
 from sqlmodel import SQLModel
 
 import app.store.tables  # noqa: F401  # the product's own are there first
@@ -45,19 +46,31 @@ def declaring_tables(package: str, shown: Callable[[Path], Path]) -> Iterator[No
         DeclarationError: a table has a name of ours, or a relationship leads nowhere.
     """
     before = set(SQLModel.metadata.tables.values())
+    mapped: dict[Table, type] = {}
+
+    def take(mapper: Mapper[Any], declared: type) -> None:
+        if isinstance(mapper.local_table, Table):
+            mapped[mapper.local_table] = declared
+
     common, own = SQLModel._sa_registry, registry(metadata=SQLModel.metadata)  # noqa: SLF001  # no public way to give classes that exist already another one
     SQLModel._sa_registry = own  # noqa: SLF001
+    event.listen(Mapper, "after_mapper_constructed", take)
     try:
         yield
-        _check(own, shown)
     finally:
+        event.remove(Mapper, "after_mapper_constructed", take)
         SQLModel._sa_registry = common  # noqa: SLF001
         elsewhere = {
-            mapper.local_table
-            for mapper in own.mappers
-            if mapper.class_.__module__.partition(".")[0] != package
+            table
+            for table, declared in mapped.items()
+            if declared.__module__.partition(".")[0] != package
         }
         _declared.update({*SQLModel.metadata.tables.values()} - before - elsewhere)
+    _check(mapped, shown)
+    try:
+        own.configure()
+    except SQLAlchemyError as error:
+        raise DeclarationError(f"the tables do not fit together: {error}") from error
 
 
 def declared_tables() -> frozenset[str]:
@@ -65,15 +78,11 @@ def declared_tables() -> frozenset[str]:
     return frozenset(table.key for table in _declared)
 
 
-def _check(own: registry, shown: Callable[[Path], Path]) -> None:
-    for mapper in own.mappers:
-        table = mapper.local_table
-        if isinstance(table, Table) and table.name.startswith(PREFIX):
-            raise DeclarationError(f"{_place(mapper.class_, shown)}: {ours(table.name)}")
-    try:
-        own.configure()
-    except SQLAlchemyError as error:
-        raise DeclarationError(f"the tables do not fit together: {error}") from error
+def _check(mapped: Mapping[Table, type], shown: Callable[[Path], Path]) -> None:
+    for table in {*_declared, *mapped}:
+        if table.name.startswith(PREFIX):
+            where = f"{_place(mapped[table], shown)}: " if table in mapped else ""
+            raise DeclarationError(f"{where}{ours(table.name)}")
 
 
 def ours(table: str) -> str:
