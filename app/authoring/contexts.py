@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from app.authoring.producer import Producers
 from app.authoring.scheduler import Scheduler
 from app.domain.identity import Identity
 from app.domain.storable import Json
+from app.tracking import Session
 
 
 class RunFunction(Protocol):
@@ -35,11 +34,12 @@ class QueryContext:
 
     Attributes:
         auth: who is calling; ``auth.user_id`` is ``None`` for an anonymous caller.
-        db: a session in a read-only transaction on the team's own tables.
+        db: a session in a read-only transaction on the team's own tables.  Whoever watches the
+            query hears when rows that it read have changed.
     """
 
     auth: Identity
-    db: AsyncSession
+    db: Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class MutationContext:
     """
 
     auth: Identity
-    db: AsyncSession
+    db: Session
     agents: Producers
     scheduler: Scheduler
 

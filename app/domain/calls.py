@@ -1,6 +1,8 @@
 """A call that may be repeated: what makes it single, and what is remembered of the first one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from app.domain.tables import TableWrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,10 @@ class CallKey:
 class RememberedCall:
     """An earlier call under the same key.
 
-    ``arguments`` is their digest; ``result`` is JSON text, ``None`` while there is none.
+    ``arguments`` is their digest; ``result`` is JSON text, ``None`` while there is none;
+    ``writes`` is what it wrote of the team's tables.
     """
 
     arguments: str
     result: str | None
+    writes: TableWrites = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Says which threads changed, after the commits and outside their transactions.
+"""Says what changed, after the commits and outside their transactions: threads, team's tables.
 
 A NOTIFY inside a writing transaction holds a database-wide lock through its commit, and a busy
 database loses three quarters of its commits a second to it (field case B59).  So writers commit
@@ -9,13 +9,16 @@ two seconds until they compare versions, so nothing here may hold a writer up or
 
 import asyncio
 import logging
+import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
 import asyncpg
 
+from app.domain.tables import TableWrite, TableWrites, both_writes
 from app.fanout.backoff import reconnect_after_s
-from app.fanout.hints import CHANNEL, THREADS, payloads
+from app.fanout.hints import CHANNEL, thread_payloads, write_payloads
 from app.fanout.postgres import DRIVER_ERRORS, connect
 
 log = logging.getLogger(__name__)
@@ -31,14 +34,24 @@ _NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 
 class Announcer:
-    """Implements ``app.domain.ports.Announce``; one in each process, driven by ``run``."""
+    """Implements ``Announce`` and, by ``written``, ``AnnounceWrites``.
+
+    One in each process, driven by ``run``.
+
+    Attributes:
+        origin: by what the listeners of this process know its own writes.
+        dropped: hints that were given up because too many were waiting.
+        on_written: hears of writes at once, before anybody else does.
+    """
 
     def __init__(self, url: str) -> None:
+        self.origin = uuid.uuid4().hex[:12]
+        self.on_written: Callable[[TableWrites], None] = lambda _: None
         self._url = url
         self._pending: dict[str, int] = {}
+        self._writes: dict[str, TableWrite] = {}
         self._something = asyncio.Event()
         self.dropped = 0
-        """Hints that were given up because too many were waiting."""
 
     def __call__(self, thread_id: str, version: int) -> None:
         """See ``Announce``; only the newest version of a thread is said."""
@@ -47,6 +60,12 @@ class Announcer:
             return
         self._pending[thread_id] = max(version, self._pending.get(thread_id, version))
         self._something.set()
+
+    def written(self, writes: TableWrites) -> None:
+        """See ``AnnounceWrites``; what is told at once is one write of each table."""
+        self._writes = both_writes(self._writes, writes)
+        self._something.set()
+        self.on_written(writes)
 
     async def run(self) -> None:
         """Announce until cancelled, over a connection that is replaced when it is lost."""
@@ -78,16 +97,19 @@ class Announcer:
     async def _say(self, connection: Connection) -> None:
         self._something.clear()
         batch, self._pending = self._pending, {}
+        writes, self._writes = self._writes, {}
+        said = thread_payloads(batch) + write_payloads(self.origin, writes)
         try:
-            await connection.execute(_NOTIFY, CHANNEL, payloads(THREADS, batch))
+            await connection.execute(_NOTIFY, CHANNEL, said)
         except BaseException:
             for thread_id, version in batch.items():
                 self(thread_id, version)
+            self._writes = both_writes(self._writes, writes)
             raise
 
     async def _say_the_rest(self, connection: Connection) -> None:
         """Say what a process that stops has just committed: a run that it handed over."""
-        if self._pending and not connection.is_closed():
+        if (self._pending or self._writes) and not connection.is_closed():
             with suppress(*DRIVER_ERRORS):
                 async with asyncio.timeout(LAST_WORDS_S):
                     await self._say(connection)

@@ -1,4 +1,4 @@
-"""Hears which threads changed.
+"""Hears which threads changed, and what was written of the team's tables.
 
 One LISTEN connection in each process.  A connection may die without a word, or live and be deaf
 (field case B56), so silence is never taken for peace: every two seconds the listener notifies
@@ -17,8 +17,9 @@ from typing import TypeAlias
 import asyncpg
 
 from app.domain.errors import ChatError
+from app.domain.tables import TableWrites
 from app.fanout.backoff import reconnect_after_s
-from app.fanout.hints import CHANNEL, PROBE, THREADS, parse, payloads
+from app.fanout.hints import CHANNEL, parse, probe_payload
 from app.fanout.postgres import DRIVER_ERRORS, connect
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class Listener:
 
     Args:
         on_hint: gets a thread and its version; must not block.
+        on_writes: gets what was written, and who said so (``Announcer.origin``); must not block.
         on_resumed: called when a connection was replaced: hints may have been missed.
         on_timeline: gets the history that versions count in, on each new connection, before
             ``on_resumed``.
@@ -57,11 +59,13 @@ class Listener:
         url: str,
         *,
         on_hint: Callable[[str, int], None],
+        on_writes: Callable[[str, TableWrites], None],
         on_resumed: Callable[[], None],
         on_timeline: Callable[[str], None],
     ) -> None:
         self._url = url
         self._on_hint = on_hint
+        self._on_writes = on_writes
         self._on_resumed = on_resumed
         self._on_timeline = on_timeline
         self._me = uuid.uuid4().hex
@@ -149,21 +153,21 @@ class Listener:
         raise asyncpg.InterfaceError(f"{PATIENCE} notifications to itself were not heard")
 
     async def _probe(self, connection: Connection) -> None:
-        (payload,) = payloads(PROBE, {self._me: 0})
-        await connection.execute(_NOTIFY, CHANNEL, payload)
+        await connection.execute(_NOTIFY, CHANNEL, probe_payload(self._me))
 
     def _hear(self, connection: object, pid: int, channel: str, payload: object) -> None:
         del connection, pid, channel  # asyncpg's signature
         try:
-            hints = list(parse(str(payload)))
-        except (ValueError, AttributeError):
+            hints = parse(str(payload))
+        except ValueError:
             log.warning("a notification is not ours: %.80r", payload)
             return
-        for topic, key, version in hints:
-            if topic == THREADS:
-                self._on_hint(key, version)
-            elif topic == PROBE and key == self._me:
-                self._probe_heard.set()
+        for thread_id, version in hints.threads.items():
+            self._on_hint(thread_id, version)
+        for origin, writes in hints.writes.items():
+            self._on_writes(origin, writes)
+        if self._me in hints.probes:
+            self._probe_heard.set()
 
 
 def tick_s() -> float:

@@ -11,7 +11,8 @@ Every way in (socket, HTTP, tools, other functions) comes through ``Functions.ca
 import asyncio
 import logging
 import random
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,11 +27,13 @@ from app.domain.errors import (
     ChatError,
     Conflict,
     Contended,
+    InvalidArgument,
     NotFound,
     TransientFault,
 )
 from app.domain.identity import Identity
 from app.domain.storable import Json
+from app.domain.tables import Keys
 from app.functions.agent_runs import AgentCard, AgentRuns, CallScope
 from app.functions.immediate import ImmediateCalls
 from app.functions.memory import Call, answered, failed
@@ -99,17 +102,52 @@ class Functions:
             InvalidArgument: the arguments do not fit.
             ChatError: whatever else the function refuses with.
         """
+        found = self._found(ref, caller, internal=internal)
+        given = args or {}
+        arguments = found.signature.take(given)
+        call = None if dedupe is None else Call.of(caller, found.ref, dedupe, given)
+        with self._measured(found):
+            return await self._run(found, arguments, caller, call)
+
+    async def read(
+        self, ref: str, args: Mapping[str, object], *, caller: Identity, reads: dict[str, Keys]
+    ) -> Json:
+        """Return what the public query at ``ref`` answers, for whoever watches it.
+
+        Args:
+            ref: as of ``call``.
+            args: as of ``call``.
+            caller: as of ``call``.
+            reads: is told what the query read of the team's tables, also when it fails.
+
+        Raises:
+            InvalidArgument: it is no query; or as of ``call``.
+            ChatError: as of ``call``.
+        """
+        found = self._found(ref, caller, internal=False)
+        if found.function.kind is not FunctionKind.QUERY:
+            raise InvalidArgument(
+                f"{found.ref} is a {found.function.kind}; only queries can be subscribed to"
+            )
+        arguments = found.signature.take(args)
+        with self._measured(found):
+            query = self._query(found, arguments, caller, reads)
+            return await _deliberate(found, _in_time(query))
+
+    def _found(self, ref: str, caller: Identity, *, internal: bool) -> Registered:
         found = self._registry.lookup(ref)
         if found is None or (found.function.internal and not internal):
             raise NotFound(f"no function {ref!r}")
         if not internal:
             check_scope(caller, found.ref)
-        given = args or {}
-        arguments = found.signature.take(given)
-        call = None if dedupe is None else Call.of(caller, found.ref, dedupe, given)
+        return found
+
+    @contextmanager
+    def _measured(self, found: Registered) -> Iterator[None]:
+        """Observe how long it took and how it ended; log what nobody meant."""
         begun, outcome = perf_counter(), "ok"
         try:
-            return await self._run(found, arguments, caller, call)
+            yield
         except ChatError as error:
             outcome = error.code
             if isinstance(error, AgentFault):
@@ -126,7 +164,7 @@ class Functions:
     ) -> Json:
         match found.function.kind:
             case FunctionKind.QUERY:
-                return await _deliberate(found, _in_time(self._query(found, arguments, caller)))
+                return await _deliberate(found, _in_time(self._query(found, arguments, caller, {})))
             case FunctionKind.MUTATION:
                 mutating = self._mutate(found, arguments, caller, call)
                 value, calls = await _deliberate(found, _in_time(mutating))
@@ -138,8 +176,14 @@ class Functions:
             case FunctionKind.ACTION:
                 return await self._act_once(found, arguments, caller, call)
 
-    async def _query(self, found: Registered, arguments: dict[str, Any], caller: Identity) -> Json:
-        async with self._transactions.read_only() as session:
+    async def _query(
+        self,
+        found: Registered,
+        arguments: dict[str, Any],
+        caller: Identity,
+        reads: dict[str, Keys],
+    ) -> Json:
+        async with self._transactions.read_only(reads) as session:
             return await _body(found, QueryContext(caller, session), arguments)
 
     async def _mutate(

@@ -13,19 +13,19 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
 from app.domain.record import NewMessage
 from app.domain.signal import NewSignal, Signalled
+from app.domain.tables import Keys
+from app.tracking import Session
 
 
 class UnitOfWork(Protocol):
     """One open transaction."""
 
     @property
-    def session(self) -> AsyncSession:
+    def session(self) -> Session:
         """The session of this transaction."""
         ...
 
@@ -64,8 +64,11 @@ class Transactions(Protocol):
         """Open a unit of work."""
         ...
 
-    def read_only(self) -> AbstractAsyncContextManager[AsyncSession]:
-        """Open a session whose transaction cannot write.  Costs nothing until it is used."""
+    def read_only(self, reads: dict[str, Keys]) -> AbstractAsyncContextManager[Session]:
+        """Open a session whose transaction cannot write.  Costs nothing until it is used.
+
+        What it reads of the team's tables is noted in ``reads``.
+        """
         ...
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from app.domain.identity import Identity
 from app.domain.ports import Clock, ThreadReader
+from app.domain.tables import TableWrites
 from app.gateway.connection import Connection
 from app.gateway.feeds import Feeds
 from app.gateway.frames import EXTENSION, SocketWire
@@ -128,6 +129,9 @@ class Gateway:
     def on_hint(self, thread_id: str, version: int) -> None:
         """Hear that a thread has this version."""
         self.feeds.on_hint(thread_id, version)
+
+    def on_writes(self, origin: str, writes: TableWrites) -> None:
+        """Hear what was written of the team's tables, and who says so."""
 
     def on_resumed(self) -> None:
         """Hear that hints may have been missed: look at every watched thread now."""

@@ -27,7 +27,16 @@ from app.main.readiness import Readiness
 from app.main.refusal import Refusal
 from app.main.server import LeavingServer
 from app.main.tokens import mint
-from app.main.wiring import Core, core, doctor_over, functions_over, identity_settings
+from app.main.wiring import (
+    Core,
+    bearers_over,
+    core,
+    doctor_over,
+    functions_over,
+    identity_settings,
+    limiter_over,
+)
+from app.protocol.peer import Peers
 from app.settings import Settings
 from app.store.census import count_everybody
 from app.telemetry.logs import set_up_logs
@@ -67,18 +76,22 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
     async with core(settings, connections=CONNECTIONS) as stores:
         functions = functions_over(stores, declared, settings)
         tokens = _TokenSources(settings, stores)
+        bearers = bearers_over(stores, authenticator, settings)
+        limiter, peers = limiter_over(stores, settings), Peers(settings.trusted_proxies)
         gateway = Gateway(
             reader=stores.reader,
             functions=functions,
-            authenticate=authenticator.authenticate,
+            authenticate=bearers.authenticate,
+            admit=limiter.admit,
             token_source=tokens.make,
             clock=stores.clock,
             metrics=stores.metrics,
-            options=GatewayOptions(origins=settings.origins),
+            options=GatewayOptions(origins=settings.origins, peers=peers),
         )
         listener = Listener(
             settings.database_url,
             on_hint=gateway.on_hint,
+            on_writes=gateway.on_writes,
             on_resumed=gateway.on_resumed,
             on_timeline=gateway.on_timeline,
         )
@@ -87,7 +100,9 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
         )
         services = HttpServices(
             call=functions.call,
-            authenticate=authenticator.authenticate,
+            authenticate=bearers.authenticate,
+            admit=limiter.admit,
+            peers=peers,
             agents=declared.agents,
             reader=stores.reader,
             store=stores.store,

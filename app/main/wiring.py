@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -20,18 +21,24 @@ from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
 from app.functions.ports import ThreadWriter, Transactions
-from app.http.identity import IdentitySettings
+from app.http.api_keys import ApiKeys
+from app.http.bearers import Bearers
+from app.http.identity import Authenticator, IdentitySettings
 from app.journal.journal import RedisJournal
 from app.keyspace import Keys, connect, refuse_eviction
+from app.keyspace.calls_bucket import CallLimiter
 from app.keyspace.census import threads_with_keys
+from app.main.authenticate import custom_tokens
 from app.main.background import background
 from app.main.doctor import Doctor
 from app.main.load_agents import Declarations
 from app.main.system import SystemClock, SystemIds
 from app.queue.doorbell import RedisDoorbell
 from app.settings import Settings
+from app.store.api_keys import PostgresApiKeys
 from app.store.database import Database
 from app.store.mending import PostgresMender
+from app.store.revocations import revocations
 from app.store.runs import PostgresRunStore
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.threads import PostgresThreadReader
@@ -100,6 +107,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             PostgresTransactions(
                 settings.database_url,
                 announce=announcer,
+                announce_writes=announcer.written,
                 doorbell=doorbell,
                 journal=journal,
                 aborts=aborts,
@@ -163,10 +171,31 @@ def identity_settings(settings: Settings) -> IdentitySettings:
         secret=None if secret is None else secret.get_secret_value(),
         public_key=settings.jwt_public_key,
         jwks_url=settings.jwks_url,
+        callable_name=settings.authenticate,
         issuer=settings.jwt_issuer,
         audience=settings.jwt_audience,
         leeway=timedelta(seconds=settings.jwt_leeway),
         roles_claim=settings.jwt_roles_claim,
+    )
+
+
+def bearers_over(core: Core, authenticator: Authenticator, settings: Settings) -> Bearers:
+    """Return who judges whatever a caller shows; the team's folder is loaded already.
+
+    Raises:
+        Refusal: ``AUTHENTICATE`` names nothing that could judge a token.
+    """
+    named = settings.authenticate
+    judge = authenticator.authenticate if named is None else custom_tokens(named).authenticate
+    return Bearers(
+        judge, ApiKeys(PostgresApiKeys(core.database)), partial(revocations, core.database)
+    )
+
+
+def limiter_over(core: Core, settings: Settings) -> CallLimiter:
+    """Return who counts calls."""
+    return CallLimiter(
+        core.redis, core.keys, per_second=settings.calls_per_second, burst=settings.calls_burst
     )
 
 

@@ -13,6 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.store.faults import DRIVER_ERRORS
+from app.tracking.session import UNTRACKED
+
+_OURS = {UNTRACKED: True}
 
 
 class Row(Protocol):
@@ -39,7 +42,9 @@ class SessionExecutor:
 
     async def fetch(self, statement: str, /, *arguments: object) -> Sequence[Row]:
         """See ``Executor.fetch``."""
-        result = await self._connection.exec_driver_sql(statement, arguments)
+        result = await self._connection.exec_driver_sql(
+            statement, arguments, execution_options=_OURS
+        )
         return result.mappings().all() if result.returns_rows else []
 
 

@@ -11,15 +11,26 @@ from datetime import datetime
 from types import TracebackType
 
 from asyncpg.exceptions import ReadOnlySQLTransactionError
+from sqlalchemy import MetaData
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel import SQLModel
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.errors import AgentFault, InvalidArgument, StoreUnavailable
-from app.domain.ports import Aborts, Announce, Doorbell, Ids, Journal, StartedRun, StartRun
+from app.domain.ports import (
+    Aborts,
+    Announce,
+    AnnounceWrites,
+    Doorbell,
+    Ids,
+    Journal,
+    StartedRun,
+    StartRun,
+)
 from app.domain.signal import NewSignal, Signalled
+from app.domain.tables import Keys, both_writes
 from app.store import calls
 from app.store.executors import SessionExecutor
 from app.store.owed import Listeners, Owed
@@ -29,6 +40,8 @@ from app.store.signalling import put_signal
 from app.store.starting import start_run
 from app.store.timers import schedule
 from app.store.waiting import send_event
+from app.tracking import Session, Tracker, Vocabulary
+from app.tracking.session import listen
 
 
 class PostgresUnit:
@@ -39,10 +52,16 @@ class PostgresUnit:
     """
 
     def __init__(
-        self, connection: AsyncConnection, session: AsyncSession, settler: Settler
+        self,
+        connection: AsyncConnection,
+        session: Session,
+        tracker: Tracker,
+        settler: Settler,
     ) -> None:
         self.session = session
         self.owed = Owed()
+        self._connection = connection
+        self._tracker = tracker
         self._settler = settler
         self._is_scheduled = False
         self._executor = SessionExecutor(connection)
@@ -78,11 +97,15 @@ class PostgresUnit:
         """Note that this call is being made; return the earlier one if there was one."""
         found = await calls.remember(self._executor, call, arguments)
         self._is_remembered = True
+        if found is not None:  # who made it may have died before it announced what it wrote
+            self._tracker.writes = both_writes(self._tracker.writes, found.writes)
         return found
 
     async def answer(self, call: CallKey, result: str) -> None:
         """Store the result (JSON text) of a remembered call."""
-        await calls.answer(self._executor, call, result)
+        if self._connection.in_transaction():
+            await self.session.flush()  # now it is known what is written
+        await calls.answer(self._executor, call, result, self._tracker.writes)
 
 
 class PostgresTransactions:
@@ -93,13 +116,18 @@ class PostgresTransactions:
         url: str,
         *,
         announce: Announce,
+        announce_writes: AnnounceWrites,
         doorbell: Doorbell,
         journal: Journal,
         aborts: Aborts,
         ids: Ids,
+        tables: MetaData = SQLModel.metadata,
         size: int = 10,
     ) -> None:
         self._engine = session_engine(url, size=size)
+        listen(self._engine.sync_engine)
+        self._vocabulary = Vocabulary(tables)
+        self._announce_writes = announce_writes
         self._reading = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -129,10 +157,14 @@ class PostgresTransactions:
         """
         with _translating():
             async with self._engine.connect() as connection, connection.begin() as transaction:
-                session = AsyncSession(
-                    connection, expire_on_commit=False, join_transaction_mode="rollback_only"
+                tracker = Tracker(self._vocabulary)
+                session = Session(
+                    connection,
+                    tracker,
+                    expire_on_commit=False,
+                    join_transaction_mode="rollback_only",
                 )
-                unit = PostgresUnit(connection, session, self._settler)
+                unit = PostgresUnit(connection, session, tracker, self._settler)
                 async with session:
                     _ = await session.connection()  # its rollback is the unit's from now on
                     yield unit
@@ -144,13 +176,19 @@ class PostgresTransactions:
                 raw = await connection.get_raw_connection()
                 if has_failed(raw):  # a failed transaction's COMMIT says nothing and does nothing
                     await connection.exec_driver_sql("SELECT 1")
+        if tracker.writes:
+            self._announce_writes(tracker.writes)
         await unit.owed.pay(self._listeners)
 
     @asynccontextmanager
-    async def read_only(self) -> AsyncIterator[AsyncSession]:
-        """Open a session that sees one moment and cannot write; costs nothing until used."""
+    async def read_only(self, reads: dict[str, Keys]) -> AsyncIterator[Session]:
+        """Open a session that sees one moment and cannot write; costs nothing until used.
+
+        What it reads of the team's tables is noted in ``reads``.
+        """
+        tracker = Tracker(self._vocabulary, reads)
         with _refusing_writes(), _translating():
-            async with AsyncSession(self._reading, expire_on_commit=False) as session:
+            async with Session(self._reading, tracker, expire_on_commit=False) as session:
                 yield session
 
 

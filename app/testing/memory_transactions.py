@@ -12,12 +12,12 @@ from dataclasses import fields
 from datetime import datetime
 from typing import cast
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import RunStore, StartedRun, StartRun
 from app.domain.signal import NewSignal, Signalled
+from app.domain.tables import Keys
 from app.testing.memory_database import MemoryDatabase
+from app.tracking import Session
 
 
 class MemoryTransactions:
@@ -45,9 +45,10 @@ class MemoryTransactions:
                 raise
 
     @asynccontextmanager
-    async def read_only(self) -> AsyncIterator[AsyncSession]:
+    async def read_only(self, reads: dict[str, Keys]) -> AsyncIterator[Session]:
         """See ``Transactions.read_only``; there is no session in memory."""
-        yield cast(AsyncSession, None)
+        del reads
+        yield cast(Session, None)
 
 
 class MemoryUnit:
@@ -55,7 +56,7 @@ class MemoryUnit:
 
     def __init__(self, transactions: MemoryTransactions) -> None:
         self._transactions = transactions
-        self.session = cast(AsyncSession, None)
+        self.session = cast(Session, None)
 
     async def start(self, start: StartRun) -> StartedRun:
         """See ``UnitOfWork.start``."""

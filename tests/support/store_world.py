@@ -33,6 +33,7 @@ from app.domain.record import FilledMessage, NewApproval, NewMessage, Record, Wr
 from app.domain.run import Fence, ParentStep, Run, Terms, Usage, Waits
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import Json, decode, encode
+from app.domain.tables import TableWrites
 from app.domain.thread import Thread
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
@@ -56,18 +57,24 @@ class Surroundings:
 
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     announced: list[tuple[str, int]] = field(default_factory=list)
+    written: list[TableWrites] = field(default_factory=list)
     rung: list[str] = field(default_factory=list)
     aborted: list[tuple[str, Fence]] = field(default_factory=list)
 
     def forget(self) -> None:
         """Forget whom was told what."""
         self.announced.clear()
+        self.written.clear()
         self.rung.clear()
         self.aborted.clear()
 
     def announce(self, thread_id: str, version: int) -> None:
         """See ``Announce``."""
         self.announced.append((thread_id, version))
+
+    def announce_writes(self, writes: TableWrites) -> None:
+        """See ``AnnounceWrites``."""
+        self.written.append(writes)
 
     async def ring(self, run_id: str) -> None:
         """See ``Doorbell.ring``."""

@@ -6,7 +6,7 @@ pass one contract suite (``tests/contract``), so a fake cannot drift.
 """
 
 from app.domain.ports.journal import Journal, JournalFenceLost, OpenedJournal, Salvage
-from app.domain.ports.nudges import Aborts, Announce, Clock, Doorbell, Ids
+from app.domain.ports.nudges import Aborts, Announce, AnnounceWrites, Clock, Doorbell, Ids
 from app.domain.ports.runs import (
     ClaimedRun,
     OnBusy,
@@ -24,6 +24,7 @@ from app.domain.ports.tokens import ShownText, TokenSink, TokenSource, TokenStre
 __all__ = [
     "Aborts",
     "Announce",
+    "AnnounceWrites",
     "ClaimedRun",
     "Clock",
     "Doorbell",

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from app.domain.run import Fence
+from app.domain.tables import TableWrites
 
 
 class Doorbell(Protocol):
@@ -26,6 +27,14 @@ class Announce(Protocol):
 
     def __call__(self, thread_id: str, version: int) -> None:
         """Note that the thread has this version now.  Never waits, never raises."""
+        ...
+
+
+class AnnounceWrites(Protocol):
+    """Called after each commit that wrote the team's tables."""
+
+    def __call__(self, writes: TableWrites) -> None:
+        """Note what was written.  Never waits, never raises."""
         ...
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from app.domain.tables import TableWrite, TableWrites, both_writes
 from app.fanout import announcer as announcing
 from app.fanout.announcer import Announcer
 from app.fanout.hints import CHANNEL, MAX_BYTES, parse
@@ -32,7 +33,9 @@ class Ear:
     @property
     def heard(self) -> dict[str, int]:
         """The last version that was heard of each thread."""
-        return {key: version for said in self.payloads for _, key, version in parse(said)}
+        return {
+            key: version for said in self.payloads for key, version in parse(said).threads.items()
+        }
 
 
 @pytest.fixture
@@ -176,3 +179,20 @@ async def test_a_restart_of_postgres_is_survived(
 
         await wait_until(lambda: ear.heard == {"a": 9}, description="it is heard")
         listening.terminate()
+
+
+async def test_what_was_written_is_said_once_for_all_and_told_at_home_at_once(
+    empty_database_url: str, ear: Ear
+) -> None:
+    announcer = Announcer(empty_database_url)
+    at_home: list[TableWrites] = []
+    announcer.on_written = at_home.append
+    first = {"orders": TableWrite(1, frozenset({"a"})), "users": TableWrite(2, None)}
+    then = {"orders": TableWrite(1, frozenset({"b"}))}
+    announcer.written(first)
+    announcer.written(then)
+
+    assert at_home == [first, then]
+    async with running(announcer.run()):
+        await wait_until(lambda: len(ear.payloads) == 1, description="it is said")
+    assert parse(ear.payloads[0]).writes == {announcer.origin: both_writes(first, then)}

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from app.domain.tables import TableWrites
 from app.fanout import listener as listening
 from app.fanout.announcer import Announcer
 from app.fanout.listener import Listener, NotificationsUnheard
@@ -32,11 +33,13 @@ class Gateway:
     url: str
     told: list[str] = field(default_factory=list)
     hints: list[tuple[str, int]] = field(default_factory=list)
+    writes: list[tuple[str, TableWrites]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.listener = Listener(
             self.url,
             on_hint=lambda thread, version: self.hints.append((thread, version)),
+            on_writes=lambda origin, writes: self.writes.append((origin, writes)),
             on_resumed=lambda: self.told.append("resumed"),
             on_timeline=self.told.append,
         )

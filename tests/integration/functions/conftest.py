@@ -65,10 +65,12 @@ async def make_gateway(database_url: str) -> AsyncIterator[MakeGateway]:
                 PostgresTransactions(
                     database_url,
                     announce=around.announce,
+                    announce_writes=around.announce_writes,
                     doorbell=around,
                     journal=around.journal,
                     aborts=around,
                     ids=IDS,
+                    tables=TeamTable.metadata,
                 )
             )
             store = PostgresRunStore(

@@ -34,6 +34,7 @@ async def url(world: StoreWorld, database_url: str) -> AsyncIterator[str]:
         PostgresTransactions(
             database_url,
             announce=world.around.announce,
+            announce_writes=world.around.announce_writes,
             doorbell=world.around,
             journal=world.around.journal,
             aborts=world.around,

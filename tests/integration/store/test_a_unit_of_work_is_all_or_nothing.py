@@ -44,6 +44,7 @@ async def transactions(database_url: str, around: Surroundings) -> AsyncIterator
     async with Transactions(
         database_url,
         announce=around.announce,
+        announce_writes=around.announce_writes,
         doorbell=around,
         journal=around.journal,
         aborts=around,
@@ -58,7 +59,7 @@ async def _add(session: AsyncSession, body: str) -> None:
 
 
 async def _notes(transactions: Transactions) -> list[str]:
-    async with transactions.read_only() as session:
+    async with transactions.read_only({}) as session:
         connection = await session.connection()
         return [body for (body,) in await connection.execute(text("SELECT body FROM notes"))]
 
@@ -296,7 +297,7 @@ async def test_calls_are_forgotten_after_a_day(
 async def test_a_reader_sees_one_moment_and_cannot_write(
     transactions: Transactions,
 ) -> None:
-    async with transactions.read_only() as session:
+    async with transactions.read_only({}) as session:
         connection = await session.connection()
         count = text("SELECT count(*) FROM notes")
         before = (await connection.execute(count)).scalar_one()
@@ -405,5 +406,5 @@ async def test_a_query_that_writes_is_told_to_be_a_mutation(
     transactions: Transactions,
 ) -> None:
     with pytest.raises(AgentFault, match="declare it as a mutation"):
-        async with transactions.read_only() as session:
+        async with transactions.read_only({}) as session:
             await _add(session, "two")

@@ -32,6 +32,7 @@ async def transactions(database_url: str, world: StoreWorld) -> AsyncIterator[Po
     async with PostgresTransactions(
         database_url,
         announce=around.announce,
+        announce_writes=around.announce_writes,
         doorbell=around,
         journal=around.journal,
         aborts=around,

@@ -1,0 +1,96 @@
+"""What a function read and wrote of the team's tables, as far as watchers need to know.
+
+A watcher that read rows by a key (``WHERE thread_key = 'a'``) need not hear of other rows.  So
+both sides name rows by the hashes of their keys, and ``None`` stands for "any row": it is always
+right, and only less exact.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+MAX_WRITTEN_KEYS = 32
+"""Row keys of one table that are told; more of them are "any row"."""
+
+MAX_READ_KEYS = 500
+"""Row keys that a watcher may name; one that names more depends on the table."""
+
+Keys: TypeAlias = frozenset[str] | None
+"""Hashes of row keys; ``None``: any row."""
+
+Reads: TypeAlias = Mapping[str, Keys]
+"""What a query depends on, by table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableWrite:
+    """What was written of one table.
+
+    Attributes:
+        rows: how many, as Postgres counts them in its statistics; for who compares the two.
+        keys: of the rows as they were, and as they are.
+    """
+
+    rows: int
+    keys: Keys
+
+
+TableWrites: TypeAlias = Mapping[str, TableWrite]
+"""What a transaction wrote, by table."""
+
+
+def row_key(column: str, value: int | str | UUID) -> str:
+    """Return the hash that names the rows with this value in this column."""
+    text = f"{column}={value}"
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+
+
+def both_keys(one: Keys, other: Keys, limit: int) -> Keys:
+    """Return the keys of both; too many are any row."""
+    if one is None or other is None:
+        return None
+    union = one | other
+    return union if len(union) <= limit else None
+
+
+def both_writes(one: TableWrites, other: TableWrites) -> dict[str, TableWrite]:
+    """Return what two transactions wrote."""
+    merged = dict(one)
+    for table, write in other.items():
+        known = merged.get(table)
+        merged[table] = (
+            write
+            if known is None
+            else TableWrite(
+                known.rows + write.rows, both_keys(known.keys, write.keys, MAX_WRITTEN_KEYS)
+            )
+        )
+    return merged
+
+
+def writes_to_json(writes: TableWrites) -> dict[str, list[object]]:
+    """Return ``{TABLE: [ROWS, [KEY, ...] | null]}``."""
+    return {
+        table: [write.rows, None if write.keys is None else sorted(write.keys)]
+        for table, write in writes.items()
+    }
+
+
+def writes_from_json(stored: Mapping[str, object]) -> dict[str, TableWrite]:
+    """Return what ``writes_to_json`` said.
+
+    Raises:
+        ValueError: it did not say this.
+    """
+    found: dict[str, TableWrite] = {}
+    for table, entry in stored.items():
+        match entry:
+            case [int(rows), None]:
+                found[table] = TableWrite(rows, None)
+            case [int(rows), list(keys)]:
+                found[table] = TableWrite(rows, frozenset(map(str, keys)))
+            case _:
+                raise ValueError(f"{table}: rows and keys were expected")
+    return found

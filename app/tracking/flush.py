@@ -1,0 +1,104 @@
+"""What one flush of a session writes, row by row where that can be known.
+
+A row is told by what names it before and after.  What it was before may not be what the object
+remembers: another transaction may have changed it since it was loaded.  So rows that are told by
+more than their primary key are locked and looked at before they are written.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Column, inspect, select, tuple_
+from sqlalchemy.orm import Mapper, UOWTransaction
+from sqlalchemy.orm import Session as SyncSession
+from sqlalchemy.orm.state import InstanceState
+
+from app.domain.tables import MAX_WRITTEN_KEYS, Keys, TableWrite, row_key
+from app.tracking.row_keys import is_value, names_rows
+
+
+class Flush:
+    """One flush, from before its first statement to after its last.
+
+    Attributes:
+        tables: those that its statements wrote.
+    """
+
+    def __init__(self) -> None:
+        self.tables: set[str] = set()
+        self._before: dict[InstanceState[Any], Mapping[str, object]] = {}
+        """By row that is there already: the values that name it, locked."""
+
+    def look_before(self, session: SyncSession) -> None:
+        """Lock the rows that are about to be written, as far as they are known by now."""
+        by_mapper: dict[Mapper[Any], list[InstanceState[Any]]] = defaultdict(list)
+        changed = [one for one in session.dirty if session.is_modified(one)]
+        for one in (*changed, *session.deleted):
+            state: InstanceState[Any] = inspect(one)
+            by_mapper[state.mapper].append(state)
+        for mapper, states in by_mapper.items():
+            if _needs_a_look(mapper) and len(states) <= MAX_WRITTEN_KEYS:
+                self._look(session, mapper, states)
+
+    def _look(
+        self, session: SyncSession, mapper: "Mapper[Any]", states: list["InstanceState[Any]"]
+    ) -> None:
+        keys = mapper.primary_key
+        by_identity = {state.key[1]: state for state in states if state.key is not None}
+        found = session.connection().execute(
+            select(*keys, *_naming(mapper))
+            .where(tuple_(*keys).in_(by_identity))
+            .order_by(*keys)
+            .with_for_update(key_share=True)
+        )
+        names = [column.name for column in _naming(mapper)]
+        for row in found:
+            state = by_identity.get(tuple(row[: len(keys)]))
+            if state is not None:
+                self._before[state] = dict(zip(names, row[len(keys) :], strict=True))
+
+    def writes(self, work: UOWTransaction) -> Iterator[tuple[str, TableWrite, bool]]:
+        """Yield table, write, and whether a row went; called when all is written."""
+        told: set[str] = set()
+        for state, (is_gone, is_listed_only) in work.states.items():
+            tables = {str(getattr(table, "name", "")) for table in state.mapper.tables}
+            if is_listed_only or not tables & self.tables:
+                continue
+            told |= tables
+            keys = self._keys(state, is_gone=is_gone) if len(tables) == 1 else None
+            for table in tables:
+                yield table, TableWrite(1, keys), is_gone
+        for table in self.tables - told:  # rows without an object, that tie two tables together
+            yield table, TableWrite(0, None), True
+
+    def _keys(self, state: "InstanceState[Any]", *, is_gone: bool) -> Keys:
+        """Return what names a row before and after; ``None`` if that is not known."""
+        before = self._before.get(state)
+        if before is None:
+            if state.key is not None and _needs_a_look(state.mapper):
+                return None
+            before = {}
+        found: set[str] = set()
+        for column in _naming(state.mapper):
+            name = state.mapper.get_property_by_column(column).key
+            values: list[object] = []
+            if column.name in before:
+                values.append(before[column.name])
+            if not is_gone and name in state.dict:
+                values.append(state.dict[name])
+            if not values and column.primary_key and state.key is not None:
+                values.append(state.key[1][0])
+            if not values or not all(value is None or is_value(value) for value in values):
+                return None
+            found |= {row_key(column.name, value) for value in values if is_value(value)}
+        return frozenset(found)
+
+
+def _naming(mapper: "Mapper[Any]") -> list["Column[Any]"]:
+    return [column for column in mapper.columns if names_rows(column)]
+
+
+def _needs_a_look(mapper: "Mapper[Any]") -> bool:
+    """Return whether more than the primary key names the rows of one table."""
+    return len(mapper.tables) == 1 and any(not column.primary_key for column in _naming(mapper))
