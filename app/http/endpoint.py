@@ -31,7 +31,9 @@ class Endpoints:
         """Return a route whose handler is told who is calling."""
 
         async def known(request: Request) -> Response:
-            caller = await self._services.authenticate(bearer_token(request))
+            services = self._services
+            caller = await services.authenticate(bearer_token(request))
+            await services.admit(caller, services.peers.address(request.scope))
             if operation.scope is not None:
                 check_scope(caller, operation.scope)
             return await handler(request, caller)

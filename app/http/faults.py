@@ -4,6 +4,7 @@ What is about us (``INTERNAL``) becomes one sentence without content; the log ha
 """
 
 import logging
+import math
 from collections.abc import Mapping
 
 from starlette.exceptions import HTTPException
@@ -41,4 +42,11 @@ def _shown(fault: Fault, status: int, more: Mapping[str, str] | None = None) -> 
     body: dict[str, object] = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
         body["data"] = dict(fault.data)
-    return reply(body, status=status, headers={**_HEADERS.get(status, {}), **(more or {})})
+    headers = {**_HEADERS.get(status, {}), **_when(fault), **(more or {})}
+    return reply(body, status=status, headers=headers)
+
+
+def _when(fault: Fault) -> Mapping[str, str]:
+    """Return when to come again, if the fault says so: in whole seconds, never too early."""
+    after_s = (fault.data or {}).get("retryAfter")
+    return {"retry-after": str(math.ceil(after_s))} if isinstance(after_s, int | float) else {}

@@ -85,8 +85,8 @@ class Authenticator:
 
     @property
     def takes_tokens(self) -> bool:
-        """Whether any key is configured."""
-        return self._keys is not None
+        """Whether anything is configured that judges a token."""
+        return self._keys is not None or self._settings.callable_name is not None
 
     async def authenticate(self, token: str | None) -> Identity:
         """Return who the token speaks for; no token is nobody.

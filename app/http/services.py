@@ -1,7 +1,7 @@
 """What the routes are handed by the composition root."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -11,9 +11,13 @@ from app.authoring.agent import Agent
 from app.domain.identity import Identity
 from app.domain.ports import RunStore, ThreadReader
 from app.domain.storable import Json
+from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
 
 Authenticate: TypeAlias = Callable[[str | None], Awaitable[Identity]]
+Admit: TypeAlias = Callable[[Identity, str], Awaitable[None]]
+"""Counts a request of somebody, who is at this address.  Raises ``RateLimited``."""
+
 Readiness: TypeAlias = Callable[[], Awaitable[Mapping[str, str | None]]]
 """Returns what was checked, and what is wrong with it (``None``: nothing)."""
 
@@ -66,11 +70,17 @@ class DevServices:
     chat: Path
 
 
+async def admit_all(caller: Identity, address: str) -> None:
+    """Count nothing."""
+    del caller, address
+
+
 @dataclass(frozen=True, slots=True)
 class HttpServices:
     """Everything that the routes use.
 
     ``streams`` answers with a session's frames as server-sent events; see ``app.gateway.sse``.
+    ``peers`` tells where a request comes from.
     """
 
     call: CallFunction
@@ -82,5 +92,7 @@ class HttpServices:
     readiness: Readiness
     examine: Examine
     version: str
+    admit: Admit = admit_all
+    peers: Peers = field(default_factory=Peers)
     streams: ASGIApp | None = None
     dev: DevServices | None = None

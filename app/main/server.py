@@ -38,6 +38,7 @@ class LeavingServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # TRUSTED_PROXIES says whom to believe; see app.protocol.peer
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=LEAVE_S,
                 **options,

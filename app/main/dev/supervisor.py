@@ -151,7 +151,6 @@ class Supervisor:
         return [*self._gateway, *self._workers]
 
     def _environment(self, database: Store, redis: Store) -> dict[str, str]:
-        given = self._settings.jwt_secret
         return {
             "LOG_LEVEL": "WARNING",
             **os.environ,
@@ -160,9 +159,17 @@ class Supervisor:
             "REDIS_URL": redis.fast_url,
             "HOST": self._options.host,
             "AGENTS": str(self._options.agents.resolve()),
-            "JWT_SECRET": given.get_secret_value() if given else self._folder.secret(),
+            **self._secret(),
             "PYTHONUNBUFFERED": "1",
         }
+
+    def _secret(self) -> dict[str, str]:
+        """Return the secret that tokens are signed with, unless something else judges them."""
+        given = self._settings
+        if given.jwt_public_key or given.jwks_url or given.authenticate:
+            return {}
+        secret = given.jwt_secret
+        return {"JWT_SECRET": secret.get_secret_value() if secret else self._folder.secret()}
 
     def _keep_running(self) -> None:
         while True:
