@@ -107,6 +107,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             PostgresTransactions(
                 settings.database_url,
                 announce=announcer,
+                announce_writes=announcer.written,
                 doorbell=doorbell,
                 journal=journal,
                 aborts=aborts,
