@@ -53,6 +53,7 @@ class Settings(BaseSettings):
 
     allowed_origins: str = Field(
         "",
+        pattern=r"^\s*(,\s*|(null|[A-Za-z][\w+.-]*://[^\s/,@?#*]+/?)\s*(,\s*|$))*$",
         description="Pages that may open a socket, as `https://chat.example.com`, separated by "
         "commas. Empty: all may.",
     )

@@ -30,6 +30,7 @@ from app.gateway.subscription import Subscription
 from app.gateway.tasks import Tasks
 from app.protocol.client import SUBPROTOCOL
 from app.protocol.errors import CLOSE_GOING_AWAY
+from app.protocol.origin import canonical_origin
 from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
 
@@ -83,6 +84,8 @@ class Gateway:
         self.authenticate = authenticate
         self.options = options or GatewayOptions()
         self.limits = self.options.limits
+        origins = self.options.origins
+        self._origins = None if origins is None else frozenset(map(canonical_origin, origins))
         self.max_calls = self.options.max_calls
         self.tasks = Tasks()
         self.calls = Tasks()
@@ -183,10 +186,13 @@ class Gateway:
         offered = scope.get("subprotocols", ())
         if offered and SUBPROTOCOL not in offered:
             return 400
-        if self.options.origins is not None:
+        if self._origins is not None:
             origin = next((v for k, v in scope["headers"] if k.lower() == b"origin"), None)
             # No page, no cookie, nothing to forge: only browsers send an origin.
-            if origin is not None and origin.decode("latin-1") not in self.options.origins:
+            if (
+                origin is not None
+                and canonical_origin(origin.decode("latin-1")) not in self._origins
+            ):
                 return 403
         return None
 

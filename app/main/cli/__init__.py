@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from app.domain.errors import ChatError, DeclarationError
-from app.main.cli import agents, codegen, dev, generate, migrations, serve, token
+from app.main.cli import agents, codegen, dev, generate, keys, migrations, serve, token
 from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
@@ -28,6 +28,8 @@ cli.command("check")(serve.check)
 cli.command("doctor")(serve.doctor)
 cli.command("codegen")(codegen.codegen)
 cli.command("token")(token.token)
+cli.command("revoke")(keys.revoke)
+cli.add_typer(keys.cli, name="keys")
 cli.add_typer(generate.cli, name="generate")
 cli.add_typer(agents.cli, name="agents")
 

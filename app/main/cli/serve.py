@@ -37,9 +37,12 @@ def worker(agents: AgentsOption = None) -> None:
 def check(agents: AgentsOption = None) -> None:
     """Load the agents and functions, and say what is wrong with them."""
     settings = read_settings(agents=agents)
+    from app.main.authenticate import custom_tokens
     from app.main.load_agents import load
 
     load(settings.agents)
+    if settings.authenticate is not None:
+        custom_tokens(settings.authenticate)
     typer.echo(f"{settings.agents} is in order.")
 
 

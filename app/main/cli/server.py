@@ -16,11 +16,16 @@ def address(url: str | None, data_dir: Path) -> str:
     """Return the server's address: the given one, that of a running ``dev``, or the usual one."""
     if url is not None:
         return url.rstrip("/")
+    return str(running_dev(data_dir).get("url", _DEFAULT_URL))
+
+
+def running_dev(data_dir: Path) -> dict[str, Any]:
+    """Return what a ``dev`` that runs in ``data_dir`` says of itself; nothing if none does."""
     try:
         ready = json.loads((data_dir / "ready.json").read_text())
     except (OSError, ValueError):
-        return _DEFAULT_URL
-    return str(ready["url"])
+        return {}
+    return ready if isinstance(ready, dict) else {}
 
 
 class Server:
