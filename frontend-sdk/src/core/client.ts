@@ -25,7 +25,7 @@ import { Layers, type LocalStore, type Update } from "./layers.js";
 import type { Message, ServerFrame, Welcome } from "./protocol.gen.js";
 import { type Request, Requests } from "./requests.js";
 import { Sends } from "./sends.js";
-import { batch, derive, type Readable } from "./store.js";
+import { derive, type Readable } from "./store.js";
 import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
 import { Subscriptions } from "./subscriptions.js";
 
@@ -203,11 +203,10 @@ export class ChatClient {
       request: (fn, args, dedupe) => this.#request(fn, args, dedupe),
       withdraw: (request) => this.#requests.withdraw(request.id),
       watch: (query, args) => this.#watch(query, args),
-      prepend: (query, args, page: readonly Message[]) =>
-        batch(() => {
-          this.#subscriptions.peek(canonicalId(query, args))?.prepend(page);
-          this.#layers.changed();
-        }),
+      prepend: (query, args, page: readonly Message[]) => {
+        this.#subscriptions.peek(canonicalId(query, args))?.prepend(page);
+        this.#layers.changed();
+      },
     };
   }
 
@@ -231,18 +230,17 @@ export class ChatClient {
       };
     }
     const drop = optimistic && this.#layers.add(optimistic);
-    const settled = (id: string) => {
-      this.#hold.forget(id);
-      drop?.();
-    };
-    const request = this.#requests.call(fn, args, dedupe, drop && settled);
-    if (drop) this.#hold.expect(request.id);
+    const request = this.#requests.call(fn, args, dedupe, (id) => {
+      if (this.#hold.calls.delete(id)) drop?.();
+    });
+    if (drop) this.#hold.calls.add(request.id);
     this.#needs();
     return request;
   }
 
   #welcome({ identity }: Welcome, fresh: boolean): void {
-    this.#hold.release();
+    if (fresh) this.#hold.drop();
+    else this.#hold.release();
     const before = this.#user;
     this.#user = identity?.userId ?? null;
     const somebodyElse = before !== undefined && before !== this.#user;
@@ -271,7 +269,6 @@ export class ChatClient {
       case "delta":
       case "token":
         this.#subscriptions.receive(frame);
-        this.#layers.changed();
         break;
       case "welcome":
       case "pong":
@@ -280,6 +277,7 @@ export class ChatClient {
       default:
         frame satisfies never;
     }
+    this.#layers.changed();
   }
 
   /** Be connected while somebody watches or waits, and a while longer. */

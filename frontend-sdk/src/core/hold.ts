@@ -5,7 +5,8 @@
  * The server sends the answer to a call after the snapshots that show its effects.  Between
  * the first of them and the answer a reader would see the effect with the layer still over
  * it: a new row twice.  So frames are held, in their order, until every call with a layer has
- * its answer, but no longer than nobody notices.
+ * its answer, but no longer than nobody notices.  With a socket goes what was held of it, as
+ * goes what was on its way: all is asked for again.
  */
 
 import type { Environment } from "./environment.js";
@@ -16,11 +17,13 @@ import { batch } from "./store.js";
 const HOLD_MS = 50;
 
 export class Hold {
+  /** Calls with a layer that have no answer yet. */
+  readonly calls = new Set<string>();
   readonly #environment: Environment;
   readonly #deliver: (frame: ServerFrame) => void;
-  /** Calls with a layer whose answer has not been heard. */
-  readonly #open = new Set<string>();
   #frames: ServerFrame[] = [];
+  /** How many of `calls` have their answer among the frames. */
+  #answered = 0;
   #stopTimer: () => void = () => {};
 
   constructor(environment: Environment, deliver: (frame: ServerFrame) => void) {
@@ -28,20 +31,10 @@ export class Hold {
     this.#deliver = deliver;
   }
 
-  /** Wait for the answer to a call. */
-  expect(call: string): void {
-    this.#open.add(call);
-  }
-
-  /** Wait for it no more: nothing will come. */
-  forget(call: string): void {
-    this.#open.delete(call);
-  }
-
   take(frame: ServerFrame): void {
     this.#frames.push(frame);
-    if ("id" in frame && frame.id) this.#open.delete(frame.id);
-    if (this.#open.size === 0) this.release();
+    if (this.calls.has((frame as { id?: string }).id ?? "")) this.#answered += 1;
+    if (this.#answered === this.calls.size) this.release();
     else if (this.#frames.length === 1) {
       this.#stopTimer = this.#environment.after(HOLD_MS, () => this.release());
     }
@@ -49,8 +42,13 @@ export class Hold {
 
   release(): void {
     const frames = this.#frames;
+    this.drop();
+    batch(() => frames.forEach(this.#deliver));
+  }
+
+  drop(): void {
     this.#stopTimer();
     this.#frames = [];
-    batch(() => frames.forEach(this.#deliver));
+    this.#answered = 0;
   }
 }

@@ -108,13 +108,13 @@ export class Layers implements Readable<Values> {
     return () => {
       this.#layers.delete(layer);
       this.#fold();
-      this.changed();
+      this.#folded.notify();
     };
   }
 
   /** Tell those who watch that the server's values may have changed. */
   changed(): void {
-    this.#folded.notify();
+    if (this.#layers.size > 0) this.#folded.notify();
   }
 
   #fold(added?: Layer): void {

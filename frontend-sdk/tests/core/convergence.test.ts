@@ -9,17 +9,10 @@ import type { Delta, Message, ServerFrame, Snapshot, Token } from "../../src/cor
 import { liveTurns } from "../../src/core/live-text.js";
 import { Subscription } from "../../src/core/subscription.js";
 import { aMessage, aToken } from "../support/builders.js";
+import { dice } from "../support/dice.js";
 
 const SCHEDULES = 3_000;
 const COMMITS = 12;
-
-function dice(seed: number): (sides: number) => number {
-  let state = seed * 2_654_435_761 + 1;
-  return (sides) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return (state >>> 8) % sides;
-  };
-}
 
 /** The server's side of one subscription, and a line to it that loses, doubles and reorders. */
 class World {

@@ -5,7 +5,7 @@
  * the line, fall silent, refuse a token or be slow. What it was asked is kept.
  */
 
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import type {
   Call,
@@ -50,6 +50,8 @@ export class TestGateway {
   /** Every frame that came, over all sockets. */
   readonly received: ClientFrame[] = [];
   readonly handlers = new Map<string, Handler>();
+  /** What the application's queries answer, by subscription id. */
+  readonly #answers = new Map<string, unknown>();
   timeline = "7311-1";
   heartbeat = 15;
   /** Decides about a token: a user id, null for anonymous, "refuse". */
@@ -112,6 +114,24 @@ export class TestGateway {
         if (one.query !== "agents:agentState" || one.args?.["key"] !== key) continue;
         this.#snapshot(line, one, state);
       }
+    }
+  }
+
+  /** Let a query of the application answer something else, and push it. */
+  answer(id: string, value: unknown): void {
+    this.#answers.set(id, value);
+    for (const line of this.lines) {
+      const one = line.subscriptions.get(id);
+      if (one !== undefined) this.#snapshot(line, one, value);
+    }
+  }
+
+  /** Let all that is sent in this turn of the event loop arrive in one read. */
+  together(): void {
+    for (const { socket } of this.lines) {
+      const { _socket } = socket as unknown as { _socket: Socket };
+      _socket.cork();
+      setImmediate(() => _socket.uncork());
     }
   }
 
@@ -209,7 +229,7 @@ export class TestGateway {
     } else if (frame.query === "agents:agentState") {
       this.#snapshot(line, one, thread.state);
     } else if (frame.query !== "agents:agentMessages") {
-      this.#snapshot(line, one, { query: frame.query });
+      this.#snapshot(line, one, this.#answers.get(frame.id) ?? { query: frame.query });
     } else {
       if (timeline === this.timeline) {
         const missed = thread.rows.filter((row) => row.version > Number(version));
