@@ -5,19 +5,24 @@ Requests become starts, ids become runs that the caller may reach.  Nothing is w
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from app.authoring.producer import DeliveryMode, RunRequest
+from app.authoring.scheduler import FunctionReference
 from app.authoring.tools import as_duration
 from app.domain.errors import Forbidden, InvalidArgument, NotFound
 from app.domain.identity import ADMIN, Identity
 from app.domain.ports import Clock, Ids, OnBusy, RunStore, StartRun, ThreadReader
+from app.domain.ports.schedules import CallStore
 from app.domain.run import FINAL, Run, Terms
+from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import Json
 from app.functions.ports import ThreadWriter
+from app.functions.registry import FunctionRegistry
+from app.functions.scheduled import call_target
 from app.threads.access import (
     Access,
     check_may_retry,
@@ -72,6 +77,7 @@ class AgentRuns:
     writer: ThreadWriter
     ids: Ids
     clock: Clock
+    calls: CallStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ class CallScope:
     agents: Mapping[str, AgentCard]
     caller: Identity
     dedupe: str | None
+    functions: FunctionRegistry
 
     def now(self) -> datetime:
         """Return the time."""
@@ -102,27 +109,8 @@ class CallScope:
     def start_of(self, request: RunRequest) -> StartRun:
         """Return the start that a producer asks for in this call."""
         card = self.agents[request.agent]
-        return start_of(
-            Prompt(
-                agent=request.agent,
-                text=request.input,
-                thread_key=request.thread_key,
-                owner=request.owner,
-                author=self.caller.user_id,
-                title=request.title,
-                model=request.model,
-                max_turns=request.max_turns,
-                dedupe=self.dedupe,
-                as_admin=self.caller.is_admin,
-                on_busy=_policy(request.on_concurrent_run or card.on_concurrent_run),
-                agent_version=card.version,
-                timeout=card.timeout if request.timeout is None else as_duration(request.timeout),
-                initial_state=(
-                    card.initial_state if request.initial_state is None else request.initial_state
-                ),
-            ),
-            self.runs.ids,
-        )
+        prompt = prompt_of(request, card, self.caller, self.dedupe)
+        return start_of(prompt, self.runs.ids)
 
     async def later_start_of(self, request: RunRequest) -> StartRun:
         """Return a start for a schedule: nobody will be there to hear that it is refused.
@@ -131,11 +119,17 @@ class CallScope:
             Forbidden: the thread belongs to somebody else.
         """
         # The send is not the one that the caller's dedupe key belongs to.
-        start = CallScope(self.runs, self.agents, self.caller, None).start_of(request)
+        start = replace(self, dedupe=None).start_of(request)
         thread = await self.runs.reader.find(start.thread_key)
         if thread is not None and thread.owner not in {None, start.owner} and not start.as_admin:
             raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
         return start
+
+    def later_call_of(
+        self, function: FunctionReference, arguments: Mapping[str, object]
+    ) -> CallTarget:
+        """Return a call for a schedule, to be made as this call's caller."""
+        return call_target(self.functions, function, arguments, self.caller)
 
     async def status(self, agent: str, run_id: str) -> str | None:
         """Return where a run of this agent is."""
@@ -217,6 +211,28 @@ class CallScope:
     async def _run(self, agent: str, run_id: str) -> Run | None:
         run = await self.runs.reader.run(run_id)
         return run if run is not None and run.agent == agent else None
+
+
+def prompt_of(request: RunRequest, card: AgentCard, caller: Identity, dedupe: str | None) -> Prompt:
+    """Return what a request asks of an agent; what it leaves open is as the agent says."""
+    return Prompt(
+        agent=request.agent,
+        text=request.input,
+        thread_key=request.thread_key,
+        owner=request.owner,
+        author=caller.user_id,
+        title=request.title,
+        model=request.model,
+        max_turns=request.max_turns,
+        dedupe=dedupe,
+        as_admin=caller.is_admin,
+        on_busy=_policy(request.on_concurrent_run or card.on_concurrent_run),
+        agent_version=card.version,
+        timeout=card.timeout if request.timeout is None else as_duration(request.timeout),
+        initial_state=(
+            card.initial_state if request.initial_state is None else request.initial_state
+        ),
+    )
 
 
 def _policy(word: str) -> OnBusy:

@@ -278,7 +278,8 @@ class Functions:
             log.warning("the outcome of %s is not stored: %s", call.key.function, error)
 
     def _scope(self, caller: Identity, call: Call | None) -> CallScope:
-        return CallScope(self._runs, self._agents, caller, call.key.dedupe if call else None)
+        dedupe = call.key.dedupe if call else None
+        return CallScope(self._runs, self._agents, caller, dedupe, self._registry)
 
 
 async def _in_time(work: Coroutine[Any, Any, T]) -> T:

@@ -1,10 +1,11 @@
 """``ctx.agents`` and ``ctx.scheduler`` of an action: each call is a transaction of its own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
-from app.authoring.scheduler import Scheduled
+from app.authoring.scheduler import FunctionReference, Scheduled, ScheduledRun
 from app.domain.errors import NotFound
 from app.domain.identity import Identity
 from app.domain.ports import StartedRun
@@ -27,11 +28,24 @@ class ImmediateCalls:
         """See ``AgentCalls.start``."""
         return shown(await self.scope.runs.store.start(self.scope.start_of(request)))
 
-    async def schedule(self, request: RunRequest, due_at: datetime) -> Scheduled:
+    async def schedule(self, request: RunRequest, due_at: datetime) -> ScheduledRun:
         """See ``ScheduleCalls.schedule``."""
         start, timer_id = await self.scope.later_start_of(request), self.scope.runs.ids.new()
         await self.scope.runs.store.schedule(timer_id, start, due_at)
-        return Scheduled(timer_id, start.run_id, start.thread_key, due_at)
+        return ScheduledRun(timer_id, due_at, start.run_id, start.thread_key)
+
+    async def schedule_call(
+        self, function: FunctionReference, arguments: Mapping[str, object], due_at: datetime
+    ) -> Scheduled:
+        """See ``ScheduleCalls.schedule_call``."""
+        target, call_id = self.scope.later_call_of(function, arguments), self.scope.runs.ids.new()
+        await self.scope.runs.calls.put(call_id, target, due_at)
+        return Scheduled(call_id, due_at)
+
+    async def cancel_schedule(self, schedule_id: str) -> bool:
+        """See ``ScheduleCalls.cancel_schedule``."""
+        runs = self.scope.runs
+        return await runs.store.unschedule(schedule_id) or await runs.calls.cancel(schedule_id)
 
     async def cancel(
         self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None

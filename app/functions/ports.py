@@ -16,6 +16,7 @@ from typing import Protocol
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
 from app.domain.record import NewMessage
+from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys
 from app.tracking import Session
@@ -35,6 +36,14 @@ class UnitOfWork(Protocol):
 
     async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
         """Write a start that is due later in this transaction; see ``RunStore.schedule``."""
+        ...
+
+    async def schedule_call(self, call_id: str, target: CallTarget, due_at: datetime) -> None:
+        """Write a call that is due later in this transaction; see ``CallStore.put``."""
+        ...
+
+    async def cancel_schedule(self, schedule_id: str) -> bool:
+        """Take a start or a call back in this transaction; ``False``: none was waiting."""
         ...
 
     async def signal(self, signal: NewSignal) -> Signalled | None:

@@ -5,12 +5,12 @@ thread's own lock.  They follow the commit.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
-from app.authoring.scheduler import Scheduled
+from app.authoring.scheduler import FunctionReference, Scheduled, ScheduledRun
 from app.domain.errors import Conflict, NotFound
 from app.domain.identity import Identity
 from app.domain.ports import StartedRun
@@ -44,11 +44,23 @@ class TransactionalCalls:
             self._started[started.run_id] = started
         return shown(started)
 
-    async def schedule(self, request: RunRequest, due_at: datetime) -> Scheduled:
+    async def schedule(self, request: RunRequest, due_at: datetime) -> ScheduledRun:
         """See ``ScheduleCalls.schedule``."""
         start, timer_id = await self.scope.later_start_of(request), self.scope.runs.ids.new()
         await self.unit.schedule(timer_id, start, due_at)
-        return Scheduled(timer_id, start.run_id, start.thread_key, due_at)
+        return ScheduledRun(timer_id, due_at, start.run_id, start.thread_key)
+
+    async def schedule_call(
+        self, function: FunctionReference, arguments: Mapping[str, object], due_at: datetime
+    ) -> Scheduled:
+        """See ``ScheduleCalls.schedule_call``."""
+        target, call_id = self.scope.later_call_of(function, arguments), self.scope.runs.ids.new()
+        await self.unit.schedule_call(call_id, target, due_at)
+        return Scheduled(call_id, due_at)
+
+    async def cancel_schedule(self, schedule_id: str) -> bool:
+        """See ``ScheduleCalls.cancel_schedule``."""
+        return await self.unit.cancel_schedule(schedule_id)
 
     async def cancel(
         self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None

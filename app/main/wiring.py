@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from app.domain.ports import Aborts, Clock, Doorbell, Ids, Journal, RunStore, ThreadReader
+from app.domain.ports.schedules import CallStore
 from app.fanout.aborts import RedisAborts
 from app.fanout.announcer import Announcer
 from app.functions.agent_runs import AgentRuns
@@ -40,6 +41,7 @@ from app.store.database import Database
 from app.store.mending import PostgresMender
 from app.store.revocations import revocations
 from app.store.runs import PostgresRunStore
+from app.store.scheduled_calls import PostgresCallStore
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.threads import PostgresThreadReader
 from app.store.transactions import PostgresTransactions
@@ -67,6 +69,7 @@ class Core:
     reader: ThreadReader
     writer: ThreadWriter
     transactions: Transactions
+    calls: CallStore
 
 
 @asynccontextmanager
@@ -130,6 +133,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             reader=PostgresThreadReader(database),
             writer=PostgresThreadWriter(database, announcer),
             transactions=transactions,
+            calls=PostgresCallStore(database),
         )
 
 
@@ -139,7 +143,7 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         declared.functions,
         declared.agents,
         transactions=core.transactions,
-        runs=AgentRuns(core.store, core.reader, core.writer, core.ids, core.clock),
+        runs=AgentRuns(core.store, core.reader, core.writer, core.ids, core.clock, core.calls),
         metrics=core.metrics,
         open_threads_decide=settings.open_threads_decide,
     )

@@ -88,6 +88,10 @@ class PostgresRunStore:
         """See ``RunStore.schedule``."""
         await due_timers.schedule(self._db, timer_id, start, due_at)
 
+    async def unschedule(self, timer_id: str) -> bool:
+        """See ``RunStore.unschedule``."""
+        return await due_timers.cancel(self._db, timer_id)
+
     async def signal(self, signal: NewSignal) -> Signalled | None:
         """See ``RunStore.signal``."""
         return await self._transacting.run(lambda c, owed: put_signal(c, signal, self._ids, owed))

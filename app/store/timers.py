@@ -26,7 +26,7 @@ from app.store.waking import store_fact
 log = logging.getLogger(__name__)
 
 _SCHEDULE = """
-INSERT INTO agent_timers (id, start, due_at) VALUES ($1, $2::text::json, $3)
+INSERT INTO agent_timers (id, start, due_at, cron) VALUES ($1, $2::text::json, $3, $4)
     ON CONFLICT (id) DO NOTHING
 """
 _DUE = """
@@ -34,7 +34,16 @@ SELECT id, thread, run FROM agent_timers
  WHERE fired_at IS NULL AND due_at <= clock_timestamp()
  ORDER BY due_at LIMIT $1
 """
-_START = "SELECT start FROM agent_timers WHERE id = $1 AND fired_at IS NULL FOR UPDATE SKIP LOCKED"
+_START = """
+SELECT start FROM agent_timers m
+ WHERE id = $1 AND fired_at IS NULL
+   AND (cron IS NULL OR NOT EXISTS (
+        SELECT FROM agent_timers e
+         WHERE e.cron = m.cron AND e.due_at < m.due_at AND e.fired_at IS NULL))
+   FOR UPDATE SKIP LOCKED
+"""
+"""The slots of a cron start in their order: one whose thread is held makes the next wait."""
+_CANCEL = "DELETE FROM agent_timers WHERE id = $1 AND run IS NULL AND fired_at IS NULL RETURNING 1"
 _FIRED = """
 UPDATE agent_timers SET fired_at = clock_timestamp(), error = $2
  WHERE id = $1 AND fired_at IS NULL
@@ -42,9 +51,16 @@ RETURNING fact
 """
 
 
-async def schedule(executor: Executor, timer_id: str, start: StartRun, due_at: datetime) -> None:
+async def schedule(
+    executor: Executor, timer_id: str, start: StartRun, due_at: datetime, cron: str | None = None
+) -> None:
     """Note that a run is to start when it is due, once however often this is asked for."""
-    await executor.fetch(_SCHEDULE, timer_id, _to_json(start), due_at)
+    await executor.fetch(_SCHEDULE, timer_id, start_to_json(start), due_at, cron)
+
+
+async def cancel(executor: Executor, timer_id: str) -> bool:
+    """Take a scheduled start back; ``False``: it has fired, or there is none."""
+    return bool(await executor.fetch(_CANCEL, timer_id))
 
 
 async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> int:
@@ -85,20 +101,22 @@ async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed
     found = await executor.fetch(_START, timer_id)
     if not found:
         return False
-    start = replace(_from_json(found[0]["start"]), on_busy=OnBusy.QUEUE)
+    start = replace(start_from_json(found[0]["start"]), on_busy=OnBusy.QUEUE)
     if await is_held(executor, start.thread_key):
         return False
     await start_run(executor, start, settler, owed)
     return bool(await executor.fetch(_FIRED, timer_id, None))
 
 
-def _to_json(start: StartRun) -> str:
+def start_to_json(start: StartRun) -> str:
+    """Return a start as it is stored."""
     stored = {each.name: getattr(start, each.name) for each in fields(start)}
     parent = start.parent and asdict(start.parent)
     return encode(stored | {"terms": start.terms.to_json(), "parent": parent})
 
 
-def _from_json(text: str) -> StartRun:
+def start_from_json(text: str) -> StartRun:
+    """Return the start that ``start_to_json`` wrote."""
     stored: dict[str, Any] = parse_json(text)
     parent = stored["parent"]
     return StartRun(

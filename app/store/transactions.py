@@ -29,16 +29,18 @@ from app.domain.ports import (
     StartedRun,
     StartRun,
 )
+from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys, both_writes
 from app.store import calls
 from app.store.executors import SessionExecutor
 from app.store.owed import Listeners, Owed
+from app.store.scheduled_calls import cancel_call, put_call
 from app.store.sessions import deliberate, has_failed, session_engine
 from app.store.settling import Settler
 from app.store.signalling import put_signal
 from app.store.starting import start_run
-from app.store.timers import schedule
+from app.store.timers import cancel, schedule
 from app.store.waiting import send_event
 from app.tracking import Session, Tracker, Vocabulary
 from app.tracking.session import listen
@@ -82,6 +84,20 @@ class PostgresUnit:
         with _naming_what_is_refused("run"):
             await schedule(self._executor, timer_id, start, due_at)
         self._is_scheduled = True
+
+    async def schedule_call(self, call_id: str, target: CallTarget, due_at: datetime) -> None:
+        """Call a function when it is due; see ``CallStore.put``."""
+        with _naming_what_is_refused("call"):
+            await put_call(self._executor, call_id, target, due_at)
+        self._is_scheduled = True
+
+    async def cancel_schedule(self, schedule_id: str) -> bool:
+        """Take back what is scheduled; see ``RunStore.unschedule`` and ``CallStore.cancel``."""
+        is_cancelled = await cancel(self._executor, schedule_id) or await cancel_call(
+            self._executor, schedule_id
+        )
+        self._is_scheduled |= is_cancelled
+        return is_cancelled
 
     async def signal(self, signal: NewSignal) -> Signalled | None:
         """Put a message into a conversation; see ``RunStore.signal``."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from app.domain.approval import Approval, ApprovalStatus
+from app.domain.cron import CronPlan
 from app.domain.message import Message, plain_text
 from app.domain.ports import Ids, Salvage, StartRun, ThreadSnapshot, WaitingSend
 from app.domain.run import (
@@ -24,6 +25,7 @@ from app.domain.run import (
     Waits,
     advance,
 )
+from app.domain.scheduled import CallTarget
 from app.domain.signal import Signal
 from app.domain.storable import decode
 from app.domain.thread import Thread, shown_status
@@ -50,12 +52,47 @@ class Transaction:
 
 @dataclass(slots=True)
 class MemoryTimer:
-    """A timer of a run (``fact``) or a start to come (``start``)."""
+    """A timer of a run (``fact``) or a start to come (``start``), perhaps a slot of ``cron``."""
 
     due_at: datetime
     run_id: str | None = None
     fact: str | None = None
     start: StartRun | None = None
+    cron: str | None = None
+
+
+@dataclass(slots=True)
+class MemoryCall:
+    """A call to come, or one that was made."""
+
+    target: CallTarget
+    due_at: datetime
+    cron: str | None = None
+    slot: datetime | None = None
+    taken_until: datetime | None = None
+    attempts: int = 0
+    made_at: datetime | None = None
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class MemoryCron:
+    """A cron of the deck that holds."""
+
+    plan: CronPlan
+    next_at: datetime
+    last_slot: datetime | None = None
+    last_fired: str | None = None
+    outcome: str | None = None
+
+
+@dataclass(slots=True)
+class MemoryDeck:
+    """What one release declares."""
+
+    declared_at: datetime
+    seen_at: datetime
+    holds: bool = False
 
 
 @dataclass(slots=True)
@@ -93,6 +130,9 @@ class MemoryDatabase:
     timers: dict[str, MemoryTimer] = field(default_factory=dict)
     """Those that have not fired, by ``RUN/FACT`` or the schedule's id."""
     fired: set[str] = field(default_factory=set)
+    calls: dict[str, MemoryCall] = field(default_factory=dict)
+    crons: dict[str, MemoryCron] = field(default_factory=dict)
+    decks: dict[str, MemoryDeck] = field(default_factory=dict)
     workers: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
     """Beat and agents."""
 

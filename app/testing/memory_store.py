@@ -45,6 +45,7 @@ from app.testing.memory_database import LONG_AGO, MemoryDatabase, MemoryTimer, T
 from app.testing.memory_settling import end_pending, reopen, store_fact
 from app.testing.memory_starting import end, put_signal, start_run
 from app.testing.memory_stranded import stranded
+from app.testing.memory_timers import cancel_timer, fire_due, put_timer
 from app.testing.memory_writes import record_step
 
 
@@ -94,8 +95,12 @@ class MemoryRunStore:
     async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
         """See ``RunStore.schedule``."""
         await self._db.turn()
-        if timer_id not in self._db.fired:
-            self._db.timers.setdefault(timer_id, MemoryTimer(due_at, start=start))
+        put_timer(self._db, timer_id, MemoryTimer(due_at, start=start))
+
+    async def unschedule(self, timer_id: str) -> bool:
+        """See ``RunStore.unschedule``."""
+        await self._db.turn()
+        return cancel_timer(self._db, timer_id)
 
     async def signal(self, signal: NewSignal) -> Signalled | None:
         """See ``RunStore.signal``."""
@@ -186,10 +191,8 @@ class MemoryRunStore:
             return Verdict.MOVED
         self._db.waits[run.id] = waits
         for timer in timers:
-            key = f"{run.id}/{timer.fact}"
-            if key not in self._db.fired:
-                due_at = self._db.now() + timer.after
-                self._db.timers.setdefault(key, MemoryTimer(due_at, run.id, timer.fact))
+            due_at = self._db.now() + timer.after
+            put_timer(self._db, f"{run.id}/{timer.fact}", MemoryTimer(due_at, run.id, timer.fact))
         self._db.move(run, Parked(waits.awaits_input), tx, worker=None)
         await self._pay(tx)
         return Verdict.DONE
@@ -351,18 +354,9 @@ class MemoryRunStore:
     async def fire_due(self, limit: int) -> int:
         """See ``RunStore.fire_due``."""
         tx = await self._begin()
-        now = self._db.now()
-        due = [key for key, timer in self._db.timers.items() if timer.due_at <= now][:limit]
-        for key in due:
-            timer = self._db.timers.pop(key)
-            self._db.fired.add(key)
-            if timer.run_id is not None and timer.fact is not None:
-                run = self._db.runs[timer.run_id]
-                store_fact(self._db, run, timer.fact, None, tx, turn=run.turn)
-            if timer.start is not None:
-                start_run(self._db, replace(timer.start, on_busy=OnBusy.QUEUE), tx)
+        fired = fire_due(self._db, limit, tx)
         await self._pay(tx)
-        return len(due)
+        return fired
 
     async def fail_overdue(self) -> int:
         """See ``RunStore.fail_overdue``."""

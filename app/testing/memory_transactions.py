@@ -14,8 +14,10 @@ from typing import cast
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import RunStore, StartedRun, StartRun
+from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys
+from app.testing.memory_calls import MemoryCallStore
 from app.testing.memory_database import MemoryDatabase
 from app.tracking import Session
 
@@ -27,6 +29,7 @@ class MemoryTransactions:
         self._db = database
         self._lock = asyncio.Lock()
         self.store = store
+        self.scheduled = MemoryCallStore(database)
         self.calls: dict[CallKey, RememberedCall] = {}
 
     @asynccontextmanager
@@ -65,6 +68,16 @@ class MemoryUnit:
     async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
         """See ``UnitOfWork.schedule``."""
         await self._transactions.store.schedule(timer_id, start, due_at)
+
+    async def schedule_call(self, call_id: str, target: CallTarget, due_at: datetime) -> None:
+        """See ``UnitOfWork.schedule_call``."""
+        await self._transactions.scheduled.put(call_id, target, due_at)
+
+    async def cancel_schedule(self, schedule_id: str) -> bool:
+        """See ``UnitOfWork.cancel_schedule``."""
+        return await self._transactions.store.unschedule(
+            schedule_id
+        ) or await self._transactions.scheduled.cancel(schedule_id)
 
     async def signal(self, signal: NewSignal) -> Signalled | None:
         """See ``UnitOfWork.signal``."""

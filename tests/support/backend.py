@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
 from app.domain.ports import RunStore, ThreadReader
+from app.domain.ports.schedules import CallStore
 from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
@@ -61,6 +62,7 @@ class Backend:
     reader: ThreadReader
     transactions: Transactions
     writer: ThreadWriter
+    calls: CallStore
     agents: Mapping[str, Agent] = field(
         default_factory=lambda: agents(support="public", desk="authenticated", inner="internal")
     )
@@ -80,7 +82,7 @@ class Backend:
             self.registry,
             self.agents,
             transactions=self.transactions,
-            runs=AgentRuns(self.store, self.reader, self.writer, IDS, CLOCK),
+            runs=AgentRuns(self.store, self.reader, self.writer, IDS, CLOCK, self.calls),
             metrics=self.metrics,
             open_threads_decide=self.open_threads_decide,
         )
@@ -129,6 +131,7 @@ def memory_backend(
         world.reader,
         MemoryTransactions(database, world.store),
         MemoryThreadWriter(database, world.around.announce),
+        world.calls,
         open_threads_decide=open_threads_decide,
         streams=streams,
     )

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from app.authoring.slots import next_slot
 from app.domain.approval import approval_step
 from app.domain.facts import child_fact
 from app.domain.ids import child_id
@@ -29,15 +30,20 @@ from app.domain.ports import (
     ThreadSnapshot,
     Verdict,
 )
+from app.domain.ports.schedules import CallStore, CronStore
 from app.domain.record import FilledMessage, NewApproval, NewMessage, Record, Writes
 from app.domain.run import Fence, ParentStep, Run, Terms, Usage, Waits
 from app.domain.signal import NewSignal, SignalMode
 from app.domain.storable import Json, decode, encode
 from app.domain.tables import TableWrites
 from app.domain.thread import Thread
+from app.store.crons import PostgresCrons
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
+from app.store.scheduled_calls import PostgresCallStore
 from app.store.threads import PostgresThreadReader
+from app.testing.memory_calls import MemoryCallStore
+from app.testing.memory_crons import MemoryCrons
 from app.testing.memory_database import MemoryDatabase
 from app.testing.memory_journal import MemoryJournal
 from app.testing.memory_reader import MemoryThreadReader
@@ -94,6 +100,8 @@ class StoreWorld:
     around: Surroundings
     register: Callable[[str, Sequence[str]], Awaitable[None]]
     """Makes a worker known, as its first beat does."""
+    calls: CallStore
+    crons: CronStore
 
     async def start(self, **changes: object) -> StartedRun:
         """Start a run on a new thread."""
@@ -171,7 +179,14 @@ async def memory_world(ids: Ids = IDS) -> AsyncIterator[StoreWorld]:
         aborts=around,
         ids=ids,
     )
-    yield StoreWorld(store, MemoryThreadReader(database), around, register)
+    yield StoreWorld(
+        store,
+        MemoryThreadReader(database),
+        around,
+        register,
+        MemoryCallStore(database),
+        MemoryCrons(database, next_slot, ids),
+    )
 
 
 @asynccontextmanager
@@ -192,7 +207,14 @@ async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncItera
             aborts=around,
             ids=ids,
         )
-        yield StoreWorld(store, PostgresThreadReader(database), around, register)
+        yield StoreWorld(
+            store,
+            PostgresThreadReader(database),
+            around,
+            register,
+            PostgresCallStore(database),
+            PostgresCrons(database, next_slot, ids),
+        )
 
 
 _TERMS = ("policy", "agent_version", "timeout")

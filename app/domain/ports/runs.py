@@ -289,6 +289,10 @@ class RunStore(Protocol):
         """Start a run when it is due, once, whoever restarts; the thread may not exist yet."""
         ...
 
+    async def unschedule(self, timer_id: str) -> bool:
+        """Take a scheduled start back; ``False``: it has fired, or there is none."""
+        ...
+
     async def fire_due(self, limit: int) -> int:
         """Fire up to ``limit`` due timers, each in one transaction with what it wakes or starts.
 

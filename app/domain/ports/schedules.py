@@ -26,6 +26,10 @@ class CallStore(Protocol):
         """Store a call that is to be made when it is due, once."""
         ...
 
+    async def cancel(self, call_id: str) -> bool:
+        """Take a call back; ``False``: somebody has begun with it, or there is none."""
+        ...
+
     async def claim(
         self, functions: Collection[str], limit: int, lease: timedelta
     ) -> Sequence[DueCall]:

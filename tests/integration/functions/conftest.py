@@ -10,6 +10,7 @@ from sqlmodel import Field, SQLModel, UniqueConstraint
 
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
+from app.store.scheduled_calls import PostgresCallStore
 from app.store.thread_writer import PostgresThreadWriter
 from app.store.threads import PostgresThreadReader
 from app.store.transactions import PostgresTransactions
@@ -82,7 +83,8 @@ async def make_gateway(database_url: str) -> AsyncIterator[MakeGateway]:
                 ids=IDS,
             )
             writer = PostgresThreadWriter(database, around.announce)
-            backend = Backend(store, PostgresThreadReader(database), transactions, writer)
+            reader, calls = PostgresThreadReader(database), PostgresCallStore(database)
+            backend = Backend(store, reader, transactions, writer, calls)
             return Gateway(backend, database, around)
 
         yield make

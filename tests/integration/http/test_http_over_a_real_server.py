@@ -42,7 +42,7 @@ async def url(world: StoreWorld, database_url: str) -> AsyncIterator[str]:
         ) as transactions,
     ):
         writer = PostgresThreadWriter(database, world.around.announce)
-        backend = Backend(world.store, world.reader, transactions, writer)
+        backend = Backend(world.store, world.reader, transactions, writer, world.calls)
         async with _serving(backend) as address:
             yield address
 

@@ -10,7 +10,7 @@ import pytest
 from app.authoring.agent import Agent
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import action, mutation, query
-from app.authoring.scheduler import Scheduled
+from app.authoring.scheduler import ScheduledRun
 from app.domain.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from app.domain.identity import Identity
 from tests.support.backend import Backend, memory_backend
@@ -60,7 +60,7 @@ def pass_time(world: StoreWorld, time: timedelta) -> None:
 
 @pytest.mark.req("SCH-04")
 async def test_a_run_starts_once_when_it_is_due_and_not_before(do: Do, world: StoreWorld) -> None:
-    scheduled: Scheduled = await do(
+    scheduled: ScheduledRun = await do(
         lambda ctx: ctx.scheduler.run_after(
             60_000, ctx.agents.support, {"input": "good morning", "thread_key": "daily"}
         )
@@ -87,7 +87,7 @@ async def test_a_run_is_scheduled_by_agent_or_slug_at_a_time(
 ) -> None:
     due = datetime.now(UTC) + MINUTE
 
-    scheduled: Scheduled = await do(
+    scheduled: ScheduledRun = await do(
         lambda ctx: ctx.scheduler.run_at(due, agent, {"input": "hi", "owner": "ann"})
     )
     pass_time(world, 2 * MINUTE)
@@ -104,7 +104,7 @@ async def test_a_run_that_is_due_on_a_busy_thread_waits_until_it_is_free(
     do: Do, world: StoreWorld
 ) -> None:
     await world.drive(thread_key="daily", owner="ann")
-    scheduled: Scheduled = await do(
+    scheduled: ScheduledRun = await do(
         lambda ctx: ctx.scheduler.run_after(
             MINUTE, "support", {"input": "hi", "thread_key": "daily", "owner": "ann"}
         )
