@@ -14,12 +14,19 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.autogenerate.render import _repr_type
 from alembic.operations.ops import MigrationScript, UpgradeOps
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Table
+from sqlalchemy import Enum, Table
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 
 from app.store.histories import History
 from app.store.migrate import alembic_config
+from app.store.named_types import (
+    TypeChange,
+    add_types,
+    changes_of_types,
+    is_named_type,
+    rendered_enum,
+)
 
 
 def comparison(history: History) -> dict[str, Any]:
@@ -55,8 +62,9 @@ def differing_tables(url: str, history: History) -> list[str]:
     """
     found: list[str] = []
 
-    def take(_c: MigrationContext, _r: object, scripts: list[MigrationScript]) -> None:
+    def take(context: MigrationContext, _: object, scripts: list[MigrationScript]) -> None:
         found.extend(_tables_of(scripts))
+        found.extend(each.table for each in _types(context, history))
         scripts.clear()
 
     _revise(url, history, "differences", take)
@@ -70,10 +78,12 @@ def write_missing(url: str, history: History, message: str) -> Path | None:
     the history.  Where the history has several ends, the new migration joins them.
     """
 
-    def drop_empty(_c: MigrationContext, _r: object, scripts: list[MigrationScript]) -> None:
+    def complete(context: MigrationContext, _: object, scripts: list[MigrationScript]) -> None:
+        for each in scripts:
+            add_types(each, _types(context, history))
         scripts[:] = [each for each in scripts if not _upgrade_of(each).is_empty()]
 
-    return _revise(url, history, message, drop_empty)
+    return _revise(url, history, message, complete)
 
 
 def write_empty(url: str, history: History, message: str) -> Path:
@@ -91,6 +101,13 @@ def _revise(url: str, history: History, message: str, hook: Any) -> Path | None:
         process_revision_directives=hook,
     )
     return _file_of(made) if made else None
+
+
+def _types(context: MigrationContext, history: History) -> list[TypeChange]:
+    if context.connection is None:
+        raise ValueError("a database is compared over a connection")
+    declared = [SQLModel.metadata.tables[key] for key in sorted(history.tables)]
+    return changes_of_types(context.connection, declared)
 
 
 def _file_of(made: object) -> Path:
@@ -112,11 +129,15 @@ def _rendered(kind: str, item: object, context: AutogenContext) -> str | bool:
     """Return how a type is written, or ``False``: as Alembic does it."""
     if kind != "type" or not isinstance(item, TypeEngine):
         return False
+    if isinstance(item, Enum) and is_named_type(item):
+        context.imports.add("from sqlalchemy.dialects import postgresql")
+        return rendered_enum(item)
+    module = type(item).__module__
+    if module.startswith("sqlalchemy."):
+        return False
     if isinstance(item, TypeDecorator):
         return _repr_type(_stored_as(item, context), context)
-    module = type(item).__module__
-    if not module.startswith("sqlalchemy."):
-        context.imports.add(f"import {module}")
+    context.imports.add(f"import {module}")
     return False
 
 
