@@ -1,12 +1,11 @@
 // @vitest-environment happy-dom
 /** The contract, over React's own renderer in strict mode; and what only React can do wrong. */
 
-import { createElement, StrictMode } from "react";
+import { createElement } from "react";
 import { flushSync as flush } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import type { ChatClient } from "../../src/core/index.js";
 import {
   RopewalkProvider,
   useAgent,
@@ -16,31 +15,10 @@ import {
   useSubscription,
 } from "../../src/react/index.js";
 import { aMessage, aThread } from "../support/builders.js";
+import { mount } from "../support/mount-react.js";
 import { api, connect, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
-import { type Adapter, CALL_OPTIONS, contract, type Mounted, type Options } from "./suite.js";
-
-function mount<T>(client: ChatClient, first: Options, hook: (options: Options) => T): Mounted<T> {
-  const frames: Mounted<T>["frames"] = [];
-  const Probe = ({ options }: { options: Options }) => {
-    frames.push({ options, value: hook(options) });
-    return null;
-  };
-  const root = createRoot(document.createElement("div"));
-  const show = (options: Options) => {
-    const probe = createElement(Probe, { options });
-    const tree = createElement(RopewalkProvider, { client }, probe);
-    // A render that was asked for is there before the next line, as after a click.
-    flush(() => root.render(createElement(StrictMode, null, tree)));
-  };
-  show(first);
-  const now = () => {
-    const last = frames.at(-1);
-    if (last === undefined) throw new Error("nothing was rendered");
-    return last.value;
-  };
-  return { frames, now, show, unmount: () => flush(() => root.unmount()) };
-}
+import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const react: Adapter = {
   name: "React",

@@ -39,11 +39,11 @@ export type AnyAgent = AgentState & {
   readonly cancel: () => Promise<void>;
 };
 
-export interface Mounted<T> {
-  readonly frames: { readonly options: Options; readonly value: T }[];
+export interface Mounted<T, Given = Options> {
+  readonly frames: { readonly options: Given; readonly value: T }[];
   readonly now: () => T;
   /** Render again with other options. */
-  readonly show: (options: Options) => void;
+  readonly show: (options: Given) => void;
   readonly unmount: () => void;
 }
 
