@@ -16,7 +16,8 @@ from app.store.histories import History, product_history
 Standing: TypeAlias = Literal["behind", "current", "ahead"]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_TEAM_FILE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d%(second).2d_%(slug)s"
+_TEAM_FILE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s_%(rev)s"
+"""Two migrations of one minute may have one message; neither may overwrite the other."""
 
 
 def alembic_config(url: str, history: History | None = None) -> Config:
