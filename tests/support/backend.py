@@ -20,8 +20,9 @@ from app.functions.ports import ThreadWriter, Transactions
 from app.functions.registry import FunctionRegistry
 from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentitySettings
-from app.http.services import DevServices, HttpServices
+from app.http.services import Admit, Authenticate, DevServices, HttpServices, admit_all
 from app.main.system import SystemClock
+from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
 from app.testing.memory_transactions import MemoryTransactions
 from app.testing.memory_writer import MemoryThreadWriter
@@ -73,6 +74,11 @@ class Backend:
     problems: dict[str, str | None] = field(default_factory=dict)
     findings: Sequence[AFinding] = ()
     metrics: Metrics = field(default_factory=Metrics)
+    authenticate: Authenticate = field(
+        default_factory=lambda: Authenticator(IdentitySettings(secret=SECRET)).authenticate
+    )
+    admit: Admit = admit_all
+    peers: Peers = field(default_factory=Peers)
     functions: Functions = field(init=False)
     app: Starlette = field(init=False)
 
@@ -88,7 +94,9 @@ class Backend:
         )
         services = HttpServices(
             call=self.functions.call,
-            authenticate=Authenticator(IdentitySettings(secret=SECRET)).authenticate,
+            authenticate=self.authenticate,
+            admit=self.admit,
+            peers=self.peers,
             agents=self.agents,
             reader=self.reader,
             store=self.store,

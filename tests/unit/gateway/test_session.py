@@ -386,6 +386,39 @@ def test_an_old_tokens_recheck_does_not_harm_a_fresh_one() -> None:
     assert played.live.grace_until == NEVER
 
 
+@pytest.mark.req("IMP-05")
+def test_a_subscription_needs_the_scope_of_its_query() -> None:
+    scoped = Identity("ann", scopes=frozenset({"agents:agentThread"}))
+    played = Played(HELLO, Accepted(1, scoped))
+
+    refused = played.take(SUBSCRIBE)
+    taken = played.take(came("subscribe", id="t", query="agents:agent_thread", args={"key": "k"}))
+
+    assert answers(refused) == [("s", "FORBIDDEN")]
+    assert isinstance(taken[0], Watch)
+
+
+@pytest.mark.req("IMP-05")
+def test_a_socket_keeps_the_scopes_that_it_began_with() -> None:
+    played = live()
+    played.take(SUBSCRIBE)
+
+    told = played.take(auth("narrow"), Accepted(2, Identity("ann", scopes=frozenset())))
+
+    assert answers(told) == [(None, "FORBIDDEN")]
+    assert played.live.identity == ANN
+
+
+@pytest.mark.req("IMP-05")
+def test_scopes_that_changed_under_a_token_end_its_socket() -> None:
+    played = live()
+
+    told = played.at(60.0, Ticked(60.0), Accepted(2, Identity("ann", scopes=frozenset())))
+
+    assert answers(told) == [(None, "UNAUTHENTICATED")]
+    assert isinstance(played.at(70.0, Ticked(70.0))[0], HangUp)
+
+
 def test_an_anonymous_socket_is_never_judged_again() -> None:
     played = Played(came("hello", protocol=1), Accepted(1, ANONYMOUS))
 

@@ -1,8 +1,10 @@
 """A token is checked against the one key that is configured, whatever the token says."""
 
 import base64
+import itertools
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -109,6 +111,65 @@ async def test_a_token_meets_every_rule_that_is_set() -> None:
     assert (await Authenticator(STRICT).authenticate(token)).user_id == "ann"
 
 
+FAMILIES: dict[str, tuple[Any, str]] = {
+    "rsa": (RSA, "RS256"),
+    "p256": (P256, "ES256"),
+    "p384": (P384, "ES384"),
+    "ed25519": (EDWARDS, "EdDSA"),
+}
+
+
+@pytest.mark.req("IMP-05")
+@pytest.mark.parametrize("configured", [*FAMILIES, "secret"])
+async def test_a_key_takes_the_tokens_of_its_own_family_and_no_others(configured: str) -> None:
+    settings = BY_SECRET
+    if configured != "secret":
+        settings = IdentitySettings(public_key=public(FAMILIES[configured][0]))
+    tokens = {name: signed(claims(), key, word) for name, (key, word) in FAMILIES.items()}
+    tokens |= {"secret": signed(claims()), "none": signed(claims(), "", "none")}
+    authenticator = Authenticator(settings)
+
+    taken = []
+    for name, token in tokens.items():
+        with suppress(Unauthenticated):
+            await authenticator.authenticate(token)
+            taken.append(name)
+
+    assert taken == [configured]
+
+
+@pytest.mark.req("IMP-05")
+async def test_a_token_says_since_when_it_is_good_in_whichever_way_a_number_may() -> None:
+    authenticator = Authenticator(BY_SECRET)
+    now = datetime.now(UTC).replace(microsecond=0)
+
+    said = await authenticator.authenticate(signed(claims(iat=now)))
+    silent = await authenticator.authenticate(signed(claims()))
+
+    assert said.issued_at == now
+    assert silent.issued_at is None
+    assert said == silent, "since when is no part of who somebody is"
+
+
+@pytest.mark.req("IMP-05")
+@pytest.mark.parametrize("early_s", [9, 11])
+async def test_the_leeway_ends_where_it_says(early_s: int) -> None:
+    """Ten seconds of leeway: nine are let pass and eleven are not, on both sides of a life."""
+    authenticator = Authenticator(BY_SECRET)
+    tokens = [
+        signed(claims(exp=in_seconds(-early_s))),
+        signed(claims(nbf=in_seconds(early_s))),
+    ]
+
+    passed = 0
+    for token in tokens:
+        with suppress(Unauthenticated):
+            await authenticator.authenticate(token)
+            passed += 1
+
+    assert passed == (2 if early_s < 10 else 0)
+
+
 async def test_clocks_may_differ_by_the_leeway_and_no_more() -> None:
     expired = signed(claims(exp=in_seconds(-30)))
     lenient = replace(BY_SECRET, leeway=timedelta(minutes=1))
@@ -168,6 +229,25 @@ async def test_no_text_breaks_the_check_of_a_token(text: str) -> None:
         await Authenticator(BY_SECRET).authenticate(text)
 
 
+WAYS: dict[str, Any] = {
+    "secret": SECRET,
+    "public_key": public(RSA),
+    "jwks_url": "https://issuer/keys",
+    "callable_name": "agents.auth:judge",
+}
+RULES: list[dict[str, Any]] = [
+    {"issuer": "https://x"},
+    {"audience": "x"},
+    {"leeway": timedelta(0)},
+    {"roles_claim": "r"},
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_alone_is_enough(way: str) -> None:
+    assert Authenticator(replace(IdentitySettings(), **{way: WAYS[way]})).takes_tokens
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
@@ -181,8 +261,30 @@ async def test_no_text_breaks_the_check_of_a_token(text: str) -> None:
         pytest.param(IdentitySettings(jwks_url="file:///etc/keys"), "JWKS_URL", id="no-web"),
         pytest.param(IdentitySettings(issuer="https://x"), "no key to check", id="only-an-issuer"),
         pytest.param(IdentitySettings(audience="x"), "no key to check", id="only-an-audience"),
+        pytest.param(
+            IdentitySettings(leeway=timedelta(0)), "JWT_LEEWAY.*no key", id="only-a-leeway"
+        ),
+        pytest.param(
+            IdentitySettings(roles_claim="r"), "JWT_ROLES_CLAIM.*no key", id="only-a-roles-claim"
+        ),
+        *(
+            pytest.param(
+                replace(IdentitySettings(callable_name="agents.auth:judge"), **rule),
+                "by itself",
+                id=f"a-callable-and-{next(iter(rule))}",
+            )
+            for rule in RULES
+        ),
+        *(
+            pytest.param(
+                replace(IdentitySettings(), **dict(pair)), "one way", id="-and-".join(dict(pair))
+            )
+            for pair in itertools.combinations(WAYS.items(), 2)
+        ),
+        pytest.param(replace(IdentitySettings(), **WAYS), "one way", id="everything"),
     ],
 )
+@pytest.mark.req("IMP-05")
 def test_a_half_configured_identity_refuses_to_start(settings: IdentitySettings, says: str) -> None:
     with pytest.raises(IdentityMisconfigured, match=says) as refused:
         Authenticator(settings)

@@ -45,6 +45,15 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("REDIS_NAMESPACE", "a b"),
         ("DATABASE_URL", "mysql://host/name"),
         ("REDIS_URL", "host:6379"),
+        ("JWT_LEEWAY", "-1"),
+        ("CALLS_PER_SECOND", "-1"),
+        ("CALLS_BURST", "0"),
+        ("CALLS_BURST", "-5"),
+        ("TRUSTED_PROXIES", "-1"),
+        ("ALLOWED_ORIGINS", "*"),
+        ("ALLOWED_ORIGINS", "chat.example"),
+        ("ALLOWED_ORIGINS", "https://chat.example/page"),
+        ("ALLOWED_ORIGINS", "https://a.example https://b.example"),
     ],
 )
 def test_a_value_without_sense_is_refused_by_name(
