@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.authoring.agent import Agent
+    from app.authoring.agent_reference import agents
     from app.authoring.agent_tool import agent_as_tool
     from app.authoring.announcing import announce_writes, stop_announcing
     from app.authoring.contexts import ActionContext, MutationContext, QueryContext
+    from app.authoring.crons import crons
     from app.authoring.function_tool import function_tool
     from app.authoring.functions import action, mutation, query
     from app.authoring.identity import Identity
@@ -41,7 +43,9 @@ __all__ = [
     "Unauthenticated",
     "action",
     "agent_as_tool",
+    "agents",
     "announce_writes",
+    "crons",
     "function_tool",
     "mutation",
     "query",
@@ -51,9 +55,11 @@ __all__ = [
 
 _HOMES = {
     "agent": ("Agent",),
+    "agent_reference": ("agents",),
     "agent_tool": ("agent_as_tool",),
     "announcing": ("announce_writes", "stop_announcing"),
     "contexts": ("ActionContext", "MutationContext", "QueryContext"),
+    "crons": ("crons",),
     "function_tool": ("function_tool",),
     "functions": ("action", "mutation", "query"),
     "identity": ("Identity",),

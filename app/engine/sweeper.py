@@ -7,7 +7,7 @@ an outage of Postgres everybody starts counting anew.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -31,6 +31,10 @@ UNKNOWN_AGENT_AFTER = timedelta(seconds=60)
 
 def ignore_recovery(runs: int, silent_s: float) -> None:
     """Count nothing."""
+
+
+async def no_crons() -> None:
+    """Turn nothing."""
 
 
 @dataclass(slots=True)
@@ -70,7 +74,9 @@ class Sweeper:
         pool: DrivePool,
         *,
         on_recovery: Callable[[int, float], None] = ignore_recovery,
+        turn_crons: Callable[[], Awaitable[None]] = no_crons,
     ) -> None:
+        self._turn_crons = turn_crons
         self._store = store
         self._clock = clock
         self._pool = pool
@@ -109,6 +115,7 @@ class Sweeper:
 
     async def _rest(self) -> None:
         self._pool.ring()  # the tick that makes a lost doorbell cost a second at most
+        await self._turn_crons()  # what comes due by them is fired with the rest
         while await self._store.fire_due(BITE) == BITE:
             pass
         await self._store.fail_overdue()

@@ -1,4 +1,4 @@
-"""Loads the team's folder: agents and functions, by import and never by name.
+"""Loads the team's folder: agents, functions and crons, by import and never by name.
 
 The folder becomes the package ``agents``, wherever it lies and whatever it is called;
 every module in it is imported, and what they bind to names is registered.  Whatever
@@ -10,7 +10,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
@@ -20,10 +20,13 @@ from types import ModuleType
 from sqlalchemy.exc import InvalidRequestError
 
 from app.authoring.agent import Agent
+from app.authoring.crons import collecting
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
 from app.authoring.registry import agents_in
+from app.domain.cron import CronPlan
 from app.domain.errors import DeclarationError
+from app.functions.cron_plans import cron_plans
 from app.functions.registry import FunctionRegistry
 from app.main.team_folder import require_folder
 from app.main.team_tables import declared_tables, declaring_tables, forget_tables, ours
@@ -42,6 +45,7 @@ class Declarations:
     functions: FunctionRegistry
     tables: frozenset[str] = frozenset()
     """Names of the team's tables, as ``SQLModel.metadata`` has them."""
+    crons: Sequence[CronPlan] = ()
 
 
 def load(folder: Path) -> Declarations:
@@ -56,9 +60,11 @@ def load(folder: Path) -> Declarations:
     require_folder(folder)
     folder = folder.resolve()
     _forget()
-    with declaring_tables(PACKAGE, _shown):
+    with declaring_tables(PACKAGE, _shown), collecting() as crons:
         modules = [_package(folder), *_submodules(folder)]
-    declared = Declarations(agents_in(modules), _functions_in(modules), declared_tables())
+    agents, functions = agents_in(modules), _functions_in(modules)
+    plans = cron_plans(crons, agents, functions)
+    declared = Declarations(agents, functions, declared_tables(), plans)
     _check_function_tools(declared)
     return declared
 

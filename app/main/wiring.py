@@ -14,8 +14,9 @@ from functools import partial
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from app.authoring.slots import next_slot
 from app.domain.ports import Aborts, Clock, Doorbell, Ids, Journal, RunStore, ThreadReader
-from app.domain.ports.schedules import CallStore
+from app.domain.ports.schedules import CallStore, CronStore
 from app.fanout.aborts import RedisAborts
 from app.fanout.announcer import Announcer
 from app.functions.agent_runs import AgentRuns
@@ -37,6 +38,7 @@ from app.main.system import SystemClock, SystemIds
 from app.queue.doorbell import RedisDoorbell
 from app.settings import Settings
 from app.store.api_keys import PostgresApiKeys
+from app.store.crons import PostgresCrons
 from app.store.database import Database
 from app.store.mending import PostgresMender
 from app.store.revocations import revocations
@@ -70,6 +72,7 @@ class Core:
     writer: ThreadWriter
     transactions: Transactions
     calls: CallStore
+    crons: CronStore
 
 
 @asynccontextmanager
@@ -134,6 +137,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             writer=PostgresThreadWriter(database, announcer),
             transactions=transactions,
             calls=PostgresCallStore(database),
+            crons=PostgresCrons(database, next_slot, ids),
         )
 
 

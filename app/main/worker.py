@@ -1,8 +1,8 @@
 """The worker process: claims runs, drives them, and hands them over when told to stop.
 
 An arq job is only the doorbell; what it wakes is the pool, whose drives live in this
-process's own task group.  Five loops run beside it: the bell, the sweeper, the live
-text, the aborts, and the heartbeat, which has a thread of its own.
+process's own task group.  Six loops run beside it: the bell, the sweeper, the scheduled
+calls, the live text, the aborts, and the heartbeat, which has a thread of its own.
 """
 
 import asyncio
@@ -18,10 +18,12 @@ from typing import Any
 import uvloop
 
 from app.authoring.tool_context import Dispatch
+from app.domain.cron import Deck
 from app.domain.errors import ChatError, StoreUnavailable
 from app.domain.identity import Identity
 from app.domain.ports import Clock, Serves
 from app.domain.storable import Json
+from app.engine.clockwork import Clockwork
 from app.engine.drive import DrivePorts, plain_ending
 from app.engine.durable_run import Program
 from app.engine.lease import Lease
@@ -30,6 +32,7 @@ from app.engine.sweeper import Sweeper
 from app.fanout.aborts import AbortListener
 from app.fanout.tokens import RedisTokenSink
 from app.functions.dispatch import Functions
+from app.functions.due_calls import DueCalls
 from app.loop.program import LoopPorts, agent_program
 from app.main.background import background
 from app.main.load_agents import Declarations, load
@@ -79,6 +82,7 @@ async def _work(
 ) -> None:
     worker_id = new_worker_id()
     lease = Lease(stores.clock)
+    functions = functions_over(stores, declared, settings)
     tokens = RedisTokenSink(stores.redis, stores.keys, lambda: lease.is_fresh)
     ports = DrivePorts(
         store=stores.store,
@@ -86,7 +90,7 @@ async def _work(
         tokens=tokens,
         lease=lease,
         ids=stores.ids,
-        programs=_programs(settings, declared, stores),
+        programs=_programs(settings, declared, functions),
         serves=Serves({slug: agent.version for slug, agent in declared.agents.items()}),
         ending_for=plain_ending,
         on_step=step_observer(stores.metrics),
@@ -96,8 +100,13 @@ async def _work(
     stores.metrics.token_flushes.set_function(lambda: tokens.flushes)
     stores.metrics.token_flushes_failed.set_function(lambda: tokens.failures)
     sweeper = Sweeper(
-        stores.store, stores.clock, pool, on_recovery=recovery_observer(stores.metrics)
+        stores.store,
+        stores.clock,
+        pool,
+        on_recovery=recovery_observer(stores.metrics),
+        turn_crons=Clockwork(stores.crons, Deck.of(declared.crons), stores.clock).turn,
     )
+    due_calls = DueCalls(functions.call, declared.functions, stores.calls)
     bell = DoorbellWorker(
         settings.redis_url, stores.keys, claim=pool.ring, has_room=lambda: pool.has_room
     )
@@ -107,6 +116,7 @@ async def _work(
         drives=pool.run(),
         bell=bell.serve(),
         sweeper=sweeper.run(),
+        due_calls=due_calls.run(),
         tokens=tokens.run(),
         aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
         retention=_forget_what_is_over(stores.database),
@@ -114,7 +124,9 @@ async def _work(
         beat.start()
         log.info("worker %s serves %s", worker_id, ", ".join(declared.agents) or "no agent")
         await told_to_stop.wait()
-        await pool.hand_over(settings.drain)
+        async with asyncio.TaskGroup() as leaving:
+            leaving.create_task(pool.hand_over(settings.drain))
+            leaving.create_task(due_calls.hand_over(settings.drain))
     await beat.deregister()
 
 
@@ -133,14 +145,16 @@ def new_worker_id() -> str:
     return f"worker-{secrets.token_hex(4)}-{os.getpid()}"
 
 
-def _programs(settings: Settings, declared: Declarations, stores: Core) -> Mapping[str, Program]:
+def _programs(
+    settings: Settings, declared: Declarations, functions: Functions
+) -> Mapping[str, Program]:
     ports = LoopPorts(
         models=Models(
             default=default_model(settings.ropewalk_model, os.environ),
             settings=settings,
             demo_delay=timedelta(milliseconds=settings.demo_delay_ms),
         ),
-        dispatch=_dispatch(functions_over(stores, declared, settings)),
+        dispatch=_dispatch(functions),
         streaming=settings.stream_tokens,
     )
     _warm_up(ports.models, declared)
