@@ -16,15 +16,17 @@ import {
 import { type Caller, caller } from "./caller.js";
 import { canonicalId } from "./canonical.js";
 import { Chat, type ChatContext } from "./chat.js";
-import { Connection, type TokenSource } from "./connection.js";
+import { Connection, type DataFrame } from "./connection.js";
 import type { ConnectionState } from "./connection-state.js";
-import { type Environment, platform, type SocketConstructor } from "./environment.js";
+import { type Environment, platform } from "./environment.js";
 import { RopewalkError } from "./errors.js";
 import { Hold } from "./hold.js";
-import { Layers, type LocalStore, type Update } from "./layers.js";
-import type { Message, ServerFrame, Welcome } from "./protocol.gen.js";
+import { Layers, type Update } from "./layers.js";
+import type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
+import type { Message, Welcome } from "./protocol.gen.js";
 import { type Request, Requests } from "./requests.js";
 import { Sends } from "./sends.js";
+import { socketUrl } from "./socket-url.js";
 import { derive, type Readable } from "./store.js";
 import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
 import { Subscriptions } from "./subscriptions.js";
@@ -33,40 +35,11 @@ const IDLE_MS = 5_000;
 
 type Values = Readonly<Record<string, unknown>>;
 
-export interface ClientOptions {
-  /** The gateway, as `https://chat.example.com`; by default the page's own origin. */
-  readonly url?: string;
-  /** A token, or a function that gets one; asked on every connect. Default: anonymous. */
-  readonly token?: TokenSource;
-  /** For runtimes that have none of their own. */
-  readonly WebSocket?: SocketConstructor;
-  /** Replaces clock, timers, chance; for tests. */
-  readonly environment?: Partial<Environment>;
-}
-
 /** What a thread's agents have set as its state. */
 export interface AgentStateView<T = unknown> {
   /** Undefined until the first value has come, and while there is none. */
   readonly state: T | undefined;
   readonly error: RopewalkError | undefined;
-}
-
-export interface CallOptions {
-  /** The key under which a repeated call has one effect. Default: a fresh one. */
-  readonly dedupe?: string;
-}
-
-export interface MutateOptions extends CallOptions {
-  /**
-   * What the mutation will change, shown until its effect is there. Pure: it runs again over
-   * each new value of the server's. If it throws at once, nothing is sent.
-   */
-  readonly optimistic?: ((local: LocalStore) => void) | undefined;
-}
-
-export interface MutationOptions<Args> {
-  /** As in `MutateOptions`, for each call with its arguments. */
-  readonly optimistic?: ((local: LocalStore, args: Args) => void) | undefined;
 }
 
 const SKIPPED = { value: undefined, error: undefined, loading: false };
@@ -164,7 +137,7 @@ export class ChatClient {
 
   /** An action as a function of the page's own. */
   action<Args, Result>(fn: ActionRef<Args, Result>): Caller<Args, Result> {
-    return caller((args) => this.call(fn, args));
+    return this.mutation(fn as unknown as MutationRef<Args, Result>);
   }
 
   /** Ask a query once. It may be asked again after a reconnect, which hurts nobody. */
@@ -258,7 +231,7 @@ export class ChatClient {
     if (fresh) this.#requests.resend();
   }
 
-  #receive(frame: ServerFrame): void {
+  #receive(frame: DataFrame): void {
     switch (frame.type) {
       case "result":
       case "error":
@@ -269,10 +242,6 @@ export class ChatClient {
       case "delta":
       case "token":
         this.#subscriptions.receive(frame);
-        break;
-      case "welcome":
-      case "pong":
-      case "goodbye":
         break;
       default:
         frame satisfies never;
@@ -289,15 +258,4 @@ export class ChatClient {
       this.#stopIdling = this.#environment.after(IDLE_MS, () => this.#connection.release());
     }
   }
-}
-
-/** Return the address of the socket below `url`, or below the page's own address. */
-export function socketUrl(url?: string): string {
-  const { location } = globalThis as { location?: { href: string } };
-  // Where there is no page, as on a server that renders one, nothing is ever dialled.
-  const address = new URL(url ?? "/", location?.href ?? "http://localhost");
-  address.protocol = address.protocol.replace("http", "ws");
-  if (address.pathname === "/") address.pathname = "/ws";
-  address.hash = "";
-  return address.href;
 }

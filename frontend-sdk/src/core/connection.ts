@@ -18,6 +18,8 @@ import { asError, errorOf, RopewalkError } from "./errors.js";
 import {
   type ClientFrame,
   type ErrorFrame,
+  type Goodbye,
+  type Pong,
   PROTOCOL_VERSION,
   type ServerFrame,
   SUBPROTOCOL,
@@ -37,6 +39,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** How long a `ping` may go without any frame. */
 const PONG_TIMEOUT_MS = 5_000;
 
+/** What a socket is for. */
+export type DataFrame = Exclude<ServerFrame, Welcome | Pong | Goodbye>;
+
 export interface ConnectionOptions {
   readonly url: string;
   readonly token: TokenSource;
@@ -44,7 +49,7 @@ export interface ConnectionOptions {
   /** Called with each welcome: of a new socket (`fresh`), or of a new token on the old one. */
   readonly onWelcome: (welcome: Welcome, fresh: boolean) => void;
   /** Called with every frame that is not the connection's own business. */
-  readonly onFrame: (frame: ServerFrame) => void;
+  readonly onFrame: (frame: DataFrame) => void;
   /** Called when there will be no connection any more. */
   readonly onStopped: (error: RopewalkError) => void;
 }

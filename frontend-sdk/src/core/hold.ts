@@ -9,8 +9,8 @@
  * goes what was on its way: all is asked for again.
  */
 
+import type { DataFrame } from "./connection.js";
 import type { Environment } from "./environment.js";
-import type { ServerFrame } from "./protocol.gen.js";
 import { batch } from "./store.js";
 
 /** Data of others comes this much later while a call of ours is on its way. */
@@ -20,20 +20,20 @@ export class Hold {
   /** Calls with a layer that have no answer yet. */
   readonly calls = new Set<string>();
   readonly #environment: Environment;
-  readonly #deliver: (frame: ServerFrame) => void;
-  #frames: ServerFrame[] = [];
+  readonly #deliver: (frame: DataFrame) => void;
+  #frames: DataFrame[] = [];
   /** How many of `calls` have their answer among the frames. */
   #answered = 0;
   #stopTimer: () => void = () => {};
 
-  constructor(environment: Environment, deliver: (frame: ServerFrame) => void) {
+  constructor(environment: Environment, deliver: (frame: DataFrame) => void) {
     this.#environment = environment;
     this.#deliver = deliver;
   }
 
-  take(frame: ServerFrame): void {
+  take(frame: DataFrame): void {
     this.#frames.push(frame);
-    if (this.calls.has((frame as { id?: string }).id ?? "")) this.#answered += 1;
+    if (frame.id && this.calls.has(frame.id)) this.#answered += 1;
     if (this.#answered === this.calls.size) this.release();
     else if (this.#frames.length === 1) {
       this.#stopTimer = this.#environment.after(HOLD_MS, () => this.release());

@@ -24,15 +24,7 @@ export type {
   ChatError,
   ChatState,
 } from "./chat-state.js";
-export {
-  type AgentStateView,
-  type CallOptions,
-  ChatClient,
-  type ClientOptions,
-  createClient,
-  type MutateOptions,
-  type MutationOptions,
-} from "./client.js";
+export { type AgentStateView, ChatClient, createClient } from "./client.js";
 export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";
@@ -40,6 +32,7 @@ export { type ClientErrorCode, RopewalkError } from "./errors.js";
 export type { LocalStore } from "./layers.js";
 export type { LivePart, LiveTurn } from "./live-text.js";
 export { type ChatMessage, type ChatStatus, isBusy, liveKey, messageKey } from "./optimistic.js";
+export type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
 export type * from "./protocol.gen.js";
 export type { Readable } from "./store.js";
 export type { SubscriptionView } from "./subscription.js";

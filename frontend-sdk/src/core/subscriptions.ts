@@ -66,11 +66,9 @@ export class Subscriptions {
     };
   }
 
-  /** Take a frame; false if it belongs to no subscription of ours. */
-  receive(frame: SubscriptionFrame): boolean {
-    const subscription = frame.id === undefined ? undefined : this.#byId.get(frame.id);
-    subscription?.receive(frame);
-    return subscription !== undefined;
+  /** Take a frame; it may belong to no subscription of ours any more. */
+  receive(frame: SubscriptionFrame): void {
+    this.#byId.get(frame.id ?? "")?.receive(frame);
   }
 
   /** Ask for everything on a new socket. */
