@@ -20,14 +20,16 @@ from app.domain.tables import TableWrites
 from app.gateway.connection import Connection
 from app.gateway.feeds import Feeds
 from app.gateway.frames import EXTENSION, SocketWire
+from app.gateway.live_queries import LiveQueries
 from app.gateway.metrics import GatewayMetrics
 from app.gateway.outbox import Outbox
-from app.gateway.ports import Admit, Authenticate, Functions, TokenSourceFactory
+from app.gateway.ports import Admit, Authenticate, CountWrites, Functions, TokenSourceFactory
 from app.gateway.queued_wire import Message, QueuedWire, Receive, Send
 from app.gateway.session_state import Limits
 from app.gateway.sse import EventStreams
-from app.gateway.subscription import Subscription
+from app.gateway.subscription import AnySubscription, Subscription
 from app.gateway.tasks import Tasks
+from app.gateway.watches import Watches
 from app.protocol.client import SUBPROTOCOL
 from app.protocol.errors import CLOSE_GOING_AWAY
 from app.protocol.origin import canonical_origin
@@ -71,6 +73,7 @@ class Gateway:
         *,
         reader: ThreadReader,
         functions: Functions,
+        count_writes: CountWrites,
         authenticate: Authenticate,
         token_source: TokenSourceFactory,
         clock: Clock,
@@ -101,6 +104,8 @@ class Gateway:
         self._drain: asyncio.Task[None] | None = None
         source = token_source(self.on_token, self.on_gap)
         self.feeds = Feeds(reader, source, self.tasks, clock, self.metrics)
+        self.queries = LiveQueries(functions, count_writes, self.tasks, clock, self.metrics)
+        self.watches = Watches(self.feeds, self.queries)
         self.streams = EventStreams(self)
         """What serves ``STREAM_PATH``."""
 
@@ -109,7 +114,7 @@ class Gateway:
     async def start(self) -> None:
         """Learn the database's history, and begin to reconcile and to sweep."""
         if not self.feeds.timeline:
-            self.feeds.on_timeline(await self.reader.timeline())
+            self.on_timeline(await self.reader.timeline())
         self.tasks.spawn(self._reconcile_for_ever(), "reconcile")
         self.tasks.spawn(self._sweep_for_ever(), "sweep")
 
@@ -133,16 +138,19 @@ class Gateway:
         """Hear that a thread has this version."""
         self.feeds.on_hint(thread_id, version)
 
-    def on_writes(self, origin: str, writes: TableWrites) -> None:
-        """Hear what was written of the team's tables, and who says so."""
+    def on_writes(self, writes: TableWrites) -> None:
+        """Hear what was written of the team's tables."""
+        self.queries.hear(writes)
 
     def on_resumed(self) -> None:
-        """Hear that hints may have been missed: look at every watched thread now."""
+        """Hear that hints may have been missed: look at everything that is watched now."""
         self._resumed.set()
+        self.queries.touch_all()
 
     def on_timeline(self, timeline: str) -> None:
         """Hear which history the database is in; another one than before begins anew."""
         self.feeds.on_timeline(timeline)
+        self.queries.on_timeline(timeline)
 
     def on_token(self, thread_id: str, payload: Mapping[str, Any]) -> None:
         """Hear a piece of live text."""
@@ -223,9 +231,9 @@ class Gateway:
         """See ``Stragglers.caught_up``."""
         self._behind.pop(outbox, None)
 
-    def join_again(self, subscription: Subscription) -> None:
+    def join_again(self, subscription: AnySubscription) -> None:
         """See ``Stragglers.join_again``."""
-        self.feeds.join_again(subscription)
+        self.watches.join_again(subscription)
 
     def send_text(self, subscription: Subscription) -> None:
         """See ``Stragglers.send_text``."""
@@ -245,8 +253,9 @@ class Gateway:
                 outbox.give_up()
 
     async def reconcile(self) -> None:
-        """Find the feeds that missed a hint."""
+        """Find the feeds and the queries that missed a hint."""
         await self.feeds.reconcile()
+        await self.queries.reconcile()
 
     async def _sweep_for_ever(self) -> None:
         while True:

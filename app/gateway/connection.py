@@ -12,7 +12,6 @@ from typing import Protocol, assert_never
 from app.domain.errors import ChatError, ClientFault
 from app.domain.identity import ANONYMOUS, Identity
 from app.gateway import replies
-from app.gateway.feeds import Feeds
 from app.gateway.outbox import Outbox, Stragglers
 from app.gateway.ports import Admit, Authenticate, Functions
 from app.gateway.session import advance, new_session, next_due
@@ -40,8 +39,9 @@ from app.gateway.session_events import (
     Watch,
 )
 from app.gateway.session_state import Limits
-from app.gateway.subscription import Subscription
+from app.gateway.subscription import AnySubscription
 from app.gateway.tasks import Tasks
+from app.gateway.watches import Watches
 from app.gateway.wire import MAX_FRAME, Wire
 from app.protocol.client import MalformedFrame, parse_client_frame
 from app.protocol.errors import CLOSE_TOO_LARGE
@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 class ConnectionHost(Stragglers, Protocol):
     """What a connection needs of the gateway around it."""
 
-    feeds: Feeds
+    watches: Watches
     functions: Functions
     admit: Admit
     authenticate: Authenticate
@@ -104,7 +104,7 @@ class Connection:
         self._heard_at = host.now()
         self._session = new_session(self._heard_at, host.limits)
         self._due_at = 0.0
-        self._subscriptions: dict[str, Subscription] = {}
+        self._subscriptions: dict[str, AnySubscription] = {}
 
     # ------------------------------------------------------------ the socket speaks
 
@@ -131,7 +131,7 @@ class Connection:
         """Let go of everything.  A verdict or an answer that comes later finds nobody."""
         self._take(PeerLeft())
         for subscription in self._subscriptions.values():
-            self._host.feeds.leave(subscription)
+            self._host.watches.end(subscription)
         self._subscriptions.clear()
         self._host.forget(self)
 
@@ -163,12 +163,11 @@ class Connection:
             case Run():
                 self._start_call(effect)
             case Watch(id_, query, cursor):
-                self._subscriptions[id_] = subscription = Subscription(id_, query, cursor, self)
-                self._host.feeds.join(subscription)
+                self._subscriptions[id_] = self._host.watches.begin(id_, query, cursor, self)
             case Unwatch(id_):
                 subscription = self._subscriptions.pop(id_)
                 self.outbox.forget(subscription)
-                self._host.feeds.leave(subscription)
+                self._host.watches.end(subscription)
             case Pong():
                 self.outbox.reply(replies.PONG)
             case Greet(identity):
@@ -188,8 +187,7 @@ class Connection:
         is_another = identity != self.identity
         self.identity = identity
         if is_another:
-            for subscription in self._subscriptions.values():
-                self._host.feeds.judge_again(subscription)
+            self._host.watches.judge_again(self._subscriptions.values())
 
     async def _judge(self, number: int, token: str | None) -> None:
         verdict: Event
@@ -225,10 +223,10 @@ class Connection:
             if fault.is_ours:
                 _log.error("call %s failed", call.fn, exc_info=error)
             frame = replies.error(call.id, fault.code, fault.message, fault.data)
+        # A client drops what it laid over its queries when it hears the answer.
+        await self._host.watches.settled(self._subscriptions.values())
         self.outbox.reply(frame)
         self._take(CallEnded(call.id))
-        for subscription in self._subscriptions.values():
-            self._host.feeds.look_again(subscription)
 
 
 def _parse(data: bytes, *, is_text: bool) -> Event:

@@ -7,7 +7,7 @@ subscription by its query and arguments, so in practice a query has one group.
 from app.domain.cursor import Cursor
 from app.gateway.bodies import json_bytes, token_frame
 from app.gateway.live_text import Piece
-from app.gateway.queries import MessagesQuery, Query
+from app.gateway.queries import MessagesQuery, ThreadQueries
 from app.gateway.subscription import Subscription
 from app.gateway.wire import Wire
 
@@ -17,7 +17,7 @@ class Group:
 
     __slots__ = ("cursor", "id", "members", "query", "streams", "value")
 
-    def __init__(self, id_: str, query: Query, cursor: Cursor) -> None:
+    def __init__(self, id_: str, query: ThreadQueries, cursor: Cursor) -> None:
         self.id = json_bytes(id_)
         self.query = query
         self.streams = isinstance(query, MessagesQuery) and query.stream

@@ -1,6 +1,6 @@
 """The gateway's own counters, beside those that ``app.telemetry`` declares for everybody."""
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from app.telemetry.metrics import Metrics
 
@@ -27,6 +27,23 @@ class GatewayMetrics:
             "ropewalk_slow_readers",
             "Readers that did not keep up: a fact that waits for a snapshot, a socket closed.",
             ("outcome",),
+            registry=shared.registry,
+        )
+        self.live_queries = Gauge(
+            "ropewalk_live_queries",
+            "Different queries of the team's functions that somebody watches.",
+            registry=shared.registry,
+        )
+        self.queries = Counter(
+            "ropewalk_queries",
+            "Askings of watched queries, by what came of them: pushed, unchanged, failed.",
+            ("outcome",),
+            registry=shared.registry,
+        )
+        self.missed_writes = Counter(
+            "ropewalk_missed_writes",
+            "Tables that the reconcile tick found written without a word: by other programs, or "
+            "by a process that died before it said so.",
             registry=shared.registry,
         )
         self.healed = Counter(

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.gateway.subscription import Subscription
+from app.gateway.subscription import AnySubscription, Subscription
 from app.gateway.wire import Wire
 from app.protocol.errors import CLOSE_SLOW
 
@@ -33,7 +33,7 @@ class Stragglers(Protocol):
         """Stop counting."""
         ...
 
-    def join_again(self, subscription: Subscription) -> None:
+    def join_again(self, subscription: AnySubscription) -> None:
         """Answer it with a snapshot."""
         ...
 
@@ -46,8 +46,8 @@ class Stragglers(Protocol):
 class _Backlog:
     replies: deque[bytes] = field(default_factory=deque)
     reply_bytes: int = 0
-    stale: dict[Subscription, None] = field(default_factory=dict)
-    joining: set[Subscription] = field(default_factory=set)
+    stale: dict[AnySubscription, None] = field(default_factory=dict)
+    joining: set[AnySubscription] = field(default_factory=set)
     unspoken: dict[Subscription, None] = field(default_factory=dict)
 
 
@@ -73,31 +73,33 @@ class Outbox:
         if len(backlog.replies) > MAX_REPLIES or backlog.reply_bytes > MAX_REPLY_BYTES:
             self.give_up()
 
-    def missed_fact(self, subscription: Subscription) -> None:
+    def missed_fact(self, subscription: AnySubscription) -> None:
         """See ``Slow.missed_fact``."""
         if not self.wire.is_open:
             return
         backlog = self._behind()
         backlog.stale[subscription] = None
         backlog.joining.discard(subscription)
-        backlog.unspoken.pop(subscription, None)
+        if isinstance(subscription, Subscription):
+            backlog.unspoken.pop(subscription, None)
 
     def missed_token(self, subscription: Subscription) -> None:
         """See ``Slow.missed_token``."""
         if self.wire.is_open:
             self._behind().unspoken[subscription] = None
 
-    def answered(self, subscription: Subscription) -> None:
+    def answered(self, subscription: AnySubscription) -> None:
         """See ``Slow.answered``."""
         if self._backlog is not None and subscription in self._backlog.joining:
             self._backlog.joining.remove(subscription)
             self._join_again(self._backlog)
 
-    def forget(self, subscription: Subscription) -> None:
+    def forget(self, subscription: AnySubscription) -> None:
         """Owe nothing to a subscription that has ended."""
         if self._backlog is not None:
             self._backlog.stale.pop(subscription, None)
-            self._backlog.unspoken.pop(subscription, None)
+            if isinstance(subscription, Subscription):
+                self._backlog.unspoken.pop(subscription, None)
             self.answered(subscription)
 
     def drained(self) -> None:

@@ -1,11 +1,12 @@
 """What the gateway is handed by the composition root."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from app.domain.identity import Identity
 from app.domain.ports import TokenSource
 from app.domain.storable import Json
+from app.domain.tables import Keys
 
 
 class Functions(Protocol):
@@ -21,6 +22,19 @@ class Functions(Protocol):
         """
         ...
 
+    async def read(
+        self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
+    ) -> Json:
+        """Return what a public query answers; ``reads`` is told what it read.
+
+        Raises:
+            ChatError: as of ``call``.
+        """
+        ...
+
+
+CountWrites: TypeAlias = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
+"""Returns how many rows of these tables were ever written, as the database counts them."""
 
 Authenticate: TypeAlias = Callable[[str | None], Awaitable[Identity]]
 """Returns who a token speaks for; ``None`` is anonymous.

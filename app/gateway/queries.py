@@ -1,9 +1,11 @@
 """The queries that can be subscribed to, and their arguments, checked.
 
 Two subscriptions with equal queries ask for the same thing, so a query is a value: feeds
-group by it.
+group by it.  Queries about a thread are served from its feed, any other one by asking the
+function of that name.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, TypeVar
@@ -24,6 +26,8 @@ from app.protocol.calls import (
 from app.protocol.wire import first_fault
 
 Args = TypeVar("Args", bound=BaseModel)
+
+_BUILT_IN = AGENT_THREAD.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +62,27 @@ class StateQuery:
 ValueQuery: TypeAlias = ThreadQuery | StateQuery
 """Queries that are no list: they get a new snapshot when their value is another one."""
 
-Query: TypeAlias = MessagesQuery | ValueQuery
+ThreadQueries: TypeAlias = MessagesQuery | ValueQuery
 """``empty`` is the answer for a thread that is missing, or somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionQuery:
+    """A query of the team's.  ``arguments`` is JSON with its names in order."""
+
+    reference: str
+    arguments: str
+
+
+Query: TypeAlias = ThreadQueries | FunctionQuery
 
 
 def parse_query(reference: str, args: Mapping[str, Json]) -> Query:
     """Return the query that a client asks for.
 
     Raises:
-        NotFound: nothing of this name can be subscribed to.
-        InvalidArgument: the arguments do not fit; says which.
+        NotFound: it is named like none of the built-in functions.
+        InvalidArgument: the arguments of a built-in query do not fit; says which.
     """
     module, _, name = reference.partition(":")
     match f"{module}:{to_camel(name)}":
@@ -80,8 +95,10 @@ def parse_query(reference: str, args: Mapping[str, Json]) -> Query:
             return ThreadQuery(_checked(agent_thread_args, args).key)
         case str(found) if found == AGENT_STATE:
             return StateQuery(_checked(agent_state_args, args).key)
-        case _:
+        case _ if module == _BUILT_IN:
             raise NotFound(f"nothing called {reference!r} can be subscribed to")
+        case found:
+            return FunctionQuery(found, json.dumps(args, sort_keys=True))
 
 
 def _checked(model: TypeAdapter[Args], args: Mapping[str, Json]) -> Args:

@@ -14,7 +14,7 @@ from app.gateway.bodies import (
     thread_bytes,
     upserts,
 )
-from app.gateway.queries import MessagesQuery, Query, StateQuery, ValueQuery
+from app.gateway.queries import MessagesQuery, StateQuery, ThreadQueries, ValueQuery
 from app.gateway.subscription import Subscription
 
 
@@ -33,7 +33,7 @@ class Reading:
         self._thread: bytes | None = None
         self._state = state
 
-    def answers(self, query: Query) -> bool:
+    def answers(self, query: ThreadQueries) -> bool:
         """Return whether what the query asks for was read."""
         return self._state is not None or not isinstance(query, StateQuery)
 

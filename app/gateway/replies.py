@@ -45,15 +45,23 @@ def result(id_: str, value: Json) -> bytes:
 
 
 def error(
-    id_: str | None, code: ErrorCode, message: str, data: Mapping[str, object] | None = None
+    id_: str | None,
+    code: ErrorCode,
+    message: str,
+    data: Mapping[str, object] | None = None,
+    *,
+    live: bool = False,
 ) -> bytes:
     """Return an ``error``, about a call or a subscription, or without an id about the socket.
 
+    ``live``: about a subscription that stands, whose query failed.
     ``data`` that is no JSON is left out: nobody is helped by an error about an error.
     """
     fields: dict[str, object] = {"type": "error", "code": code, "message": message}
     if id_ is not None:
         fields["id"] = id_
+    if live:
+        fields["live"] = True
     try:
         return encode_text(json_bytes(fields if data is None else {**fields, "data": data}))
     except TypeError:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from app.domain.cursor import Cursor
 from app.gateway.group import Group
-from app.gateway.queries import MessagesQuery, Query, StateQuery
+from app.gateway.queries import MessagesQuery, StateQuery, ThreadQueries
 from app.gateway.subscription import Stage, Subscription
 
 
@@ -25,7 +25,7 @@ class Roster:
         self._stateful: set[Subscription] = set()
         self.joining: dict[Subscription, None] = {}
         self.outside: dict[Subscription, None] = {}
-        self.groups: dict[tuple[str, Query], Group] = {}
+        self.groups: dict[tuple[str, ThreadQueries], Group] = {}
 
     def __len__(self) -> int:
         """Return how many subscriptions there are."""

@@ -29,7 +29,7 @@ from app.gateway.event_wire import EventWire
 from app.gateway.feeds import Feeds
 from app.gateway.outbox import Outbox, Stragglers
 from app.gateway.ports import Authenticate
-from app.gateway.queries import MessagesQuery, Query, ThreadQuery
+from app.gateway.queries import MessagesQuery, ThreadQueries, ThreadQuery
 from app.gateway.queued_wire import Message, Receive, Send
 from app.gateway.session_state import NEVER, Limits
 from app.gateway.subscription import Subscription
@@ -89,7 +89,7 @@ class Stream:
     def watch(self, key: str, cursor: Cursor | None) -> None:
         """Subscribe, the messages first: whoever resumes from their cursor misses nothing."""
         args = json_bytes({"key": key}).decode()
-        asked: list[tuple[str, Query, Cursor | None]] = [
+        asked: list[tuple[str, ThreadQueries, Cursor | None]] = [
             # The ids of the SDK: sockets and streams share their groups, and so their bytes.
             (AGENT_MESSAGES, MessagesQuery(key, PAGE_LIMIT, stream=True), cursor),
             (AGENT_THREAD, ThreadQuery(key), None),

@@ -1,12 +1,13 @@
-"""One subscription of one socket, and where it stands in its feed."""
+"""One subscription of one socket, and where it stands."""
 
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from app.domain.cursor import Cursor
 from app.domain.identity import Identity
 from app.gateway.live_text import Marks, Piece
-from app.gateway.queries import MessagesQuery, Query
+from app.gateway.queries import FunctionQuery, MessagesQuery, ThreadQueries
 from app.gateway.wire import Wire
 
 
@@ -27,7 +28,7 @@ class Stage(Enum):
 class Slow(Protocol):
     """Keeps what a socket could not take."""
 
-    def missed_fact(self, subscription: "Subscription") -> None:
+    def missed_fact(self, subscription: "AnySubscription") -> None:
         """Note that the subscription needs a snapshot when the reader has caught up."""
         ...
 
@@ -35,7 +36,7 @@ class Slow(Protocol):
         """Note that it needs the text from where its marks are."""
         ...
 
-    def answered(self, subscription: "Subscription") -> None:
+    def answered(self, subscription: "AnySubscription") -> None:
         """Note that the subscription is up to date again."""
         ...
 
@@ -60,11 +61,13 @@ class Viewer(Protocol):
 
 
 class Subscription:
-    """What a viewer asked for under an id of its own."""
+    """What a viewer asked to know of a thread, under an id of its own."""
 
     __slots__ = ("cursor", "id", "marks", "query", "stage", "viewer")
 
-    def __init__(self, id_: str, query: Query, cursor: Cursor | None, viewer: Viewer) -> None:
+    def __init__(
+        self, id_: str, query: ThreadQueries, cursor: Cursor | None, viewer: Viewer
+    ) -> None:
         self.id = id_
         self.query = query
         self.cursor = cursor
@@ -94,3 +97,20 @@ class Subscription:
             self.marks = Marks(piece.place)
         self.marks.note(piece)
         self.viewer.outbox.missed_token(self)
+
+
+@dataclass(slots=True, eq=False)
+class QuerySubscription:
+    """What a viewer asked of a function, under an id of its own.
+
+    ``is_behind``: its reader was too slow for the last answer.
+    """
+
+    id: str
+    query: FunctionQuery
+    viewer: Viewer
+    is_behind: bool = False
+
+
+AnySubscription: TypeAlias = Subscription | QuerySubscription
+"""A subscription of either kind."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 
 from app.domain.errors import ChatError
+from app.domain.tables import TableWrites
 from app.fanout.listener import Listener
 from app.fanout.token_source import RedisTokenSource
 from app.gateway.asgi import Gateway, GatewayOptions
@@ -39,6 +41,7 @@ from app.main.wiring import (
 from app.protocol.peer import Peers
 from app.settings import Settings
 from app.store.census import count_everybody
+from app.store.write_counters import count_writes
 from app.telemetry.logs import set_up_logs
 
 log = logging.getLogger(__name__)
@@ -81,6 +84,7 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
         gateway = Gateway(
             reader=stores.reader,
             functions=functions,
+            count_writes=partial(count_writes, stores.database),
             authenticate=bearers.authenticate,
             admit=limiter.admit,
             token_source=tokens.make,
@@ -88,10 +92,11 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             metrics=stores.metrics,
             options=GatewayOptions(origins=settings.origins, peers=peers),
         )
+        stores.announcer.on_written = gateway.on_writes
         listener = Listener(
             settings.database_url,
             on_hint=gateway.on_hint,
-            on_writes=gateway.on_writes,
+            on_writes=_unless_from(stores.announcer.origin, gateway.on_writes),
             on_resumed=gateway.on_resumed,
             on_timeline=gateway.on_timeline,
         )
@@ -132,6 +137,18 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
                 log.info("serving at %s:%s", *sock.getsockname()[:2])
                 await server.serve([sock])
                 await gateway.drain()
+
+
+def _unless_from(
+    origin: str, hear: Callable[[TableWrites], None]
+) -> Callable[[str, TableWrites], None]:
+    """Return what hears the others' writes: our own were heard when they were committed."""
+
+    def hear_others(other: str, writes: TableWrites) -> None:
+        if other != origin:
+            hear(writes)
+
+    return hear_others
 
 
 class _TokenSources:

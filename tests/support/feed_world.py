@@ -8,8 +8,8 @@ from app.domain.identity import ANONYMOUS, Identity
 from app.gateway.feeds import Feeds
 from app.gateway.metrics import GatewayMetrics
 from app.gateway.outbox import Outbox
-from app.gateway.queries import MessagesQuery, Query, ThreadQuery
-from app.gateway.subscription import Subscription
+from app.gateway.queries import MessagesQuery, ThreadQueries, ThreadQuery
+from app.gateway.subscription import AnySubscription, Subscription
 from app.gateway.tasks import Tasks
 from app.telemetry.metrics import Metrics
 from app.testing.world import HandClock
@@ -79,8 +79,9 @@ class FeedWorld:
         """See ``Stragglers.caught_up``."""
         self.behind.discard(outbox)
 
-    def join_again(self, subscription: Subscription) -> None:
+    def join_again(self, subscription: AnySubscription) -> None:
         """See ``Stragglers.join_again``."""
+        assert isinstance(subscription, Subscription)
         self.feeds.join_again(subscription)
 
     def send_text(self, subscription: Subscription) -> None:
@@ -89,7 +90,7 @@ class FeedWorld:
 
     def watch(
         self,
-        query: str | Query,
+        query: str | ThreadQueries,
         *,
         id_: str = "s",
         cursor: str | None = None,

@@ -1,7 +1,7 @@
 """A real uvicorn with a real gateway in the test's own loop, over threads written by hand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.routing import Route, WebSocketRoute
 from app.domain.errors import NotFound, Unauthenticated
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.storable import Json
+from app.domain.tables import Keys
 from app.gateway.asgi import Gateway, GatewayOptions
 from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
 from app.gateway.sse import STREAM_PATH
@@ -54,6 +55,13 @@ class FakeFunctions:
         value: Json = await self.by_ref[ref](args, caller)
         return value
 
+    async def read(
+        self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
+    ) -> Json:
+        """See ``Functions.read``; a query that is put in reads the table of its name."""
+        reads[ref.partition(":")[0]] = None
+        return await self.call(ref, args, caller=caller, dedupe=None)
+
 
 class FakeTokensOfPeople:
     """Bearer tokens: a person's name is the token; revoked ones are refused."""
@@ -80,6 +88,7 @@ class GatewayServer:
 
     def __init__(self, options: GatewayOptions) -> None:
         self.threads = MemoryThreads()
+        self.counters: dict[str, int] = {}
         self.reader = CountingReader(self.threads)
         self.tokens = FakeTokens()
         self.functions = FakeFunctions()
@@ -89,6 +98,7 @@ class GatewayServer:
         self.gateway = Gateway(
             reader=self.reader,
             functions=self.functions,
+            count_writes=self.count_writes,
             authenticate=self.people,
             token_source=self.tokens.connect,
             clock=self.clock,
@@ -105,6 +115,10 @@ class GatewayServer:
         self.url = ""
         """Of the socket, ``ws://...``."""
         self.server: uvicorn.Server | None = None
+
+    async def count_writes(self, tables: Collection[str]) -> Mapping[str, int]:
+        """See ``CountWrites``."""
+        return {table: self.counters[table] for table in tables if table in self.counters}
 
     def stream_url(self, key: str, agent: str = "support") -> str:
         """Return where a thread's events are read."""
