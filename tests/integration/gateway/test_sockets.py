@@ -16,6 +16,7 @@ from app.domain.storable import Json
 from app.gateway.asgi import GatewayOptions
 from app.gateway.session_state import Limits
 from app.gateway.wire import MAX_FRAME
+from app.settings import Settings
 from tests.support.gateway_server import GatewayServer, gateway_server
 from tests.support.wait_until import wait_until
 from tests.support.ws_client import CallFailed, WsClient, ws_client
@@ -359,14 +360,29 @@ async def test_a_silent_peer_is_probed_and_cut(served: GatewayServer) -> None:
 
 @pytest.mark.parametrize(
     ("origin", "status"),
-    [("https://chat.example", None), ("https://evil.example", 403), (None, None)],
+    [
+        pytest.param("https://chat.example", None, id="allowed"),
+        pytest.param("https://evil.example", 403, id="foreign"),
+        pytest.param("http://chat.example", 403, id="without-tls"),
+        pytest.param("https://chat.example:8443", 403, id="another-port"),
+        pytest.param("https://chat.example.evil.example", 403, id="allowed-as-a-prefix"),
+        pytest.param("https://evil.example/https://chat.example", 403, id="allowed-as-an-end"),
+        pytest.param("null", 403, id="a-sandboxed-frame"),
+        pytest.param("", 403, id="empty"),
+        pytest.param("HTTPS://Chat.Example", None, id="case"),
+        pytest.param("https://chat.example:443", None, id="its-usual-port"),
+        pytest.param("http://localhost:5173", None, id="a-port-that-is-allowed"),
+        pytest.param("http://localhost", 403, id="without-the-port"),
+        pytest.param(None, None, id="a-server"),
+    ],
 )
 async def test_only_allowed_pages_may_connect(origin: str | None, status: int | None) -> None:
-    options = GatewayOptions(origins=frozenset({"https://chat.example"}))
+    pages = Settings(allowed_origins="https://Chat.example/, http://localhost:5173").origins
+    options = GatewayOptions(origins=pages)
     async with gateway_server(options) as served:
         refused: int | None = None
         try:
-            async with connect(served.url, origin=Origin(origin) if origin else None):
+            async with connect(served.url, origin=None if origin is None else Origin(origin)):
                 pass
         except InvalidStatus as error:
             refused = error.response.status_code

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from app.domain.errors import TransientFault, Unauthenticated
 from app.http.identity import Authenticator, IdentitySettings
@@ -21,6 +21,10 @@ from app.testing.world import HandClock
 
 RSA = rsa.generate_private_key(65537, 2048)
 P256 = ec.generate_private_key(ec.SECP256R1())
+EDWARDS = ed25519.Ed25519PrivateKey.generate()
+KINDS = {rsa.RSAPrivateKey: RSAAlgorithm, ec.EllipticCurvePrivateKey: ECAlgorithm}
+
+pytestmark = pytest.mark.req("IMP-05")
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -55,7 +59,8 @@ def provider() -> Iterator[tuple[type[Provider], str]]:
 
 
 def published(key: Any, key_id: str) -> dict[str, Any]:  # noqa: ANN401  # any private key
-    kind = RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else ECAlgorithm
+    kinds = (kind for family, kind in KINDS.items() if isinstance(key, family))
+    kind: Any = next(kinds, OKPAlgorithm)
     return {**kind.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "use": "sig"}
 
 
@@ -95,6 +100,44 @@ async def test_a_rotated_key_is_found_after_the_cool_down(
     assert (await authenticator.authenticate(signed(P256, "new", "ES256"))).user_id == "ann"
     with pytest.raises(Unauthenticated):
         await authenticator.authenticate(signed(RSA, "old", "RS256"))
+
+
+async def test_a_rotated_key_is_fetched_once_for_all_who_come_with_it(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "old")]
+    authenticator, clock = an_authenticator(url)
+    await authenticator.authenticate(signed(RSA, "old", "RS256"))
+    handler.keys = [published(RSA, "old"), published(P256, "new")]
+    clock.now_s += COOL_DOWN_S + 1
+
+    found = await asyncio.gather(
+        *(authenticator.authenticate(signed(P256, "new", "ES256")) for _ in range(50)),
+        *(authenticator.authenticate(signed(RSA, "old", "RS256")) for _ in range(50)),
+    )
+
+    assert {identity.user_id for identity in found} == {"ann"}
+    assert handler.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm"), [(RSA, "RS256"), (RSA, "PS256"), (P256, "ES256"), (EDWARDS, "EdDSA")]
+)
+async def test_a_published_key_takes_the_tokens_of_its_own_kind(
+    provider: tuple[type[Provider], str],
+    key: Any,  # noqa: ANN401  # any private key
+    algorithm: str,
+) -> None:
+    handler, url = provider
+    handler.keys = [{**published(key, "k"), "alg": algorithm}]
+    authenticator, _ = an_authenticator(url)
+
+    assert (await authenticator.authenticate(signed(key, "k", algorithm))).user_id == "ann"
+    for other, word in ((RSA, "RS512"), (P256, "ES256"), (EDWARDS, "EdDSA"), ("s" * 32, "HS256")):
+        if word != algorithm:
+            with pytest.raises(Unauthenticated):
+                await authenticator.authenticate(signed(other, "k", word))
 
 
 async def test_made_up_key_ids_do_not_turn_us_against_the_provider(
