@@ -1,0 +1,78 @@
+"""Writes that nobody announced are found by Postgres's counters, whatever was announced beside."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.gateway.write_ledger import EXPLAINS_S, WriteLedger
+
+pytestmark = pytest.mark.req("IMP-02")
+
+
+def a_ledger(counter: int = 100) -> WriteLedger:
+    ledger = WriteLedger()
+    ledger.keep({"orders"})
+    ledger.missed({"orders": counter}, 0)
+    return ledger
+
+
+def test_the_first_look_at_a_table_tells_of_what_came_before_it() -> None:
+    ledger = WriteLedger()
+    ledger.keep({"orders"})
+
+    assert ledger.missed({"orders": 100}, 0) == {"orders"}
+    assert ledger.missed({"orders": 100}, 2) == set()
+
+
+def test_what_was_announced_is_explained_when_it_is_counted_later() -> None:
+    ledger = a_ledger()
+    ledger.heard("orders", 3, 1)
+
+    assert ledger.missed({"orders": 100}, 2) == set()
+    assert ledger.missed({"orders": 103}, 4) == set()
+
+
+def test_a_write_without_a_word_is_found_among_others() -> None:
+    ledger = a_ledger()
+    ledger.heard("orders", 3, 1)
+
+    assert ledger.missed({"orders": 104}, 2) == {"orders"}
+
+
+def test_a_writer_who_says_too_much_hides_another_for_a_while_only() -> None:
+    ledger = a_ledger()
+    ledger.heard("orders", 50, 1)
+
+    assert ledger.missed({"orders": 101}, 2) == set()
+    assert ledger.missed({"orders": 101}, 2 + EXPLAINS_S) == set()
+    assert ledger.missed({"orders": 102}, 4 + EXPLAINS_S) == {"orders"}
+
+
+def test_counters_that_began_anew_tell_nothing() -> None:
+    ledger = a_ledger()
+
+    assert ledger.missed({"orders": 4}, 2) == {"orders"}
+    assert ledger.missed({"orders": 4}, 4) == set()
+
+
+def test_a_table_without_counters_is_left_alone() -> None:
+    ledger = a_ledger()
+
+    assert ledger.missed({}, 2) == set()
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=1, max_size=40
+    )
+)
+def test_every_unannounced_write_is_found_when_all_is_counted_at_once(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    ledger, counter = a_ledger(0), 0
+    for now, (announced, silent, is_silent) in enumerate(steps, 1):
+        ledger.heard("orders", announced, now)
+        counter += announced + (silent if is_silent else 0)
+        found = ledger.missed({"orders": counter}, now)
+
+        assert found == ({"orders"} if is_silent and silent else set())
