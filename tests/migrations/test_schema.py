@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -17,6 +18,7 @@ from sqlmodel import SQLModel
 import app.store.tables
 from app.store.addresses import sync_engine
 from app.store.migrate import alembic_config, is_current, upgrade
+from tests.support.team_folder import a_team_folder
 
 pytestmark = pytest.mark.req("IMP-25")
 
@@ -43,6 +45,19 @@ def test_the_history_has_one_end(history: MigrationContext) -> None:
 
 def test_the_migrations_make_what_the_models_declare(history: MigrationContext) -> None:
     laws.test_model_definitions_match_ddl(history)
+
+
+@pytest.mark.req("AGT-16")
+def test_tables_of_the_team_are_no_part_of_our_history(
+    history: MigrationContext, tmp_path: Path
+) -> None:
+    with a_team_folder(tmp_path) as folder:
+        folder.write(
+            shop="from sqlmodel import Field, SQLModel\n"
+            "class Order(SQLModel, table=True):\n    id: int = Field(primary_key=True)\n"
+        ).load()
+
+        laws.test_model_definitions_match_ddl(history)
 
 
 def test_each_migration_goes_up_and_down(history: MigrationContext) -> None:

@@ -218,6 +218,20 @@ def test_a_migration_with_types_of_its_own_goes_down_and_up_again(
     assert folder.not_migrated(database_url) == []
 
 
+def test_a_table_may_be_in_a_schema_of_its_own(database_url: str, folder: TeamFolder) -> None:
+    _execute(database_url, "CREATE SCHEMA shop")
+    _execute(database_url, "CREATE TABLE shop.somebody_elses (id int)")
+    inside = '    __tablename__ = "threads"\n    __table_args__ = {"schema": "shop"}\n'
+    folder.write(threads=THREADS, shop=THREADS.replace('    __tablename__ = "threads"\n', inside))
+
+    written = folder.add_migration(database_url, "add both")
+    bring_up_to_date(database_url, folder.path)
+
+    assert written is not None
+    assert "somebody_elses" not in written.read_text()
+    assert folder.not_migrated(database_url) == []
+
+
 def test_a_member_that_an_enumeration_got_is_noticed(database_url: str, folder: TeamFolder) -> None:
     folder.write(parcels=EVERY_TYPE).add_migration(database_url, "add parcels")
     bring_up_to_date(database_url, folder.path)
