@@ -22,7 +22,7 @@ class MemoryCallStore:
         """See ``CallStore.cancel``."""
         await self._db.turn()
         call = self._db.calls.get(call_id)
-        if call is None or call.attempts:
+        if call is None or call.attempts or call.made_at is not None:
             return False
         del self._db.calls[call_id]
         return True
