@@ -62,8 +62,9 @@ def announce_writes(op: Operations, table: str, *, schema: str | None = None) ->
     keeps those of a statement in memory until it ends; a statement on a million rows feels it.
 
     The trigger fires once a statement, and its word is out when the transaction commits; one that
-    is rolled back says nothing.  To call it again changes nothing.  Take it down with
-    ``stop_announcing`` in ``downgrade``::
+    is rolled back says nothing, and what one transaction says twice in the same words is heard
+    once.  Writes to a partition by its own name are not heard.  To call it again changes nothing.
+    Take it down with ``stop_announcing`` in ``downgrade``::
 
         def upgrade() -> None:
             announce_writes(op, "orders")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alembic.util import CommandError
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from app.main.refusal import Refusal
 from app.main.team_folder import require_folder
@@ -49,7 +49,7 @@ def tables_not_migrated(url: str, agents: Path, tables: frozenset[str]) -> list[
         tables: what it declares.
 
     Raises:
-        Refusal: migrations are not applied, or the database is not to be had.
+        Refusal: migrations are not applied, or the database does not do what it is asked.
     """
     history = team_history(agents, tables)
     with _in_a_sentence(history):
@@ -67,8 +67,10 @@ def sentence_of(tables: list[str]) -> str:
 
 def warn_of_tables(url: str, agents: Path, tables: frozenset[str]) -> None:
     """Say in the log which of the team's tables are not migrated: for ``dev``, before it serves."""
+    if not tables and not team_history(agents).is_begun:
+        return
     try:
-        found = tables_not_migrated(url, agents, tables) if tables else []
+        found = tables_not_migrated(url, agents, tables)
     except Refusal as error:
         log.warning("%s", error)
         return
@@ -91,8 +93,8 @@ def add_migration(
         is_empty: write one that is to be filled by hand, without comparing.
 
     Raises:
-        Refusal: migrations are not applied, the folder cannot be written to, or the database is
-            not to be had.
+        Refusal: migrations are not applied, the folder cannot be written to, or the database does
+            not do what it is asked.
     """
     history = team_history(agents, tables)
     with _in_a_sentence(history):
@@ -138,6 +140,6 @@ def _in_a_sentence(history: History) -> Iterator[None]:
             raise Refusal(f"{where}: {type(error).__name__}: {said}") from error
         if isinstance(error, SyntaxError) and error.filename:
             raise Refusal(f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}") from error
-        if isinstance(error, OperationalError):
-            raise Refusal(f"the database is not to be had: {said}") from error
+        if isinstance(error, DBAPIError):
+            raise Refusal(f"the database said: {said}") from error
         raise

@@ -368,6 +368,16 @@ def test_without_a_database_the_commands_refuse(folder: TeamFolder, tmp_path: Pa
     assert text == f"ropewalk: DATABASE_URL is not set, and no `ropewalk dev` runs in {tmp_path}\n"
 
 
+def test_a_database_that_is_away_is_one_sentence(folder: TeamFolder) -> None:
+    code, text = said(
+        ropewalk("postgresql://nobody@127.0.0.1:1/none", "migrate", "--agents", str(folder.path))
+    )
+
+    assert code == 1
+    assert text.startswith("ropewalk: the database said: ")
+    assert "Traceback" not in text
+
+
 def test_a_gateway_is_ready_when_both_histories_are_applied(
     database_url: str, redis_url: str, redis_namespace: str, folder: TeamFolder, tmp_path: Path
 ) -> None:
