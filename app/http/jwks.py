@@ -6,6 +6,7 @@ away, keys that we have go on for a while.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 from jwt import PyJWK, PyJWKClient, PyJWKClientError
@@ -13,14 +14,20 @@ from jwt.exceptions import PyJWKError, PyJWKSetError
 
 from app.domain.errors import TransientFault, Unauthenticated
 
-FRESH_S = 300.0
+FRESH_S = 60.0
 """For so long keys are taken without asking: a withdrawn key works no longer than this."""
 
 STALE_S = 3600.0
 """For so long they go on while the provider does not answer."""
 
 COOL_DOWN_S = 5.0
+REST_S = 30.0
+"""A provider that failed is left alone for so long while we have keys: asking it may take as long
+as the time-out, and everybody waits meanwhile."""
+
 FETCH_TIMEOUT_S = 5.0
+
+log = logging.getLogger(__name__)
 
 
 class Jwks:
@@ -36,7 +43,7 @@ class Jwks:
         self._clock = clock
         self._keys: Sequence[PyJWK] = ()
         self._fetched_at = float("-inf")
-        self._asked_at = float("-inf")
+        self._ask_again_at = float("-inf")
         self._fetching = asyncio.Lock()
 
     async def key(self, key_id: str | None) -> PyJWK:
@@ -67,12 +74,16 @@ class Jwks:
     async def _refresh(self) -> None:
         """Fetch, unless that was tried a moment ago; many callers at once share one fetch."""
         async with self._fetching:
-            if self._clock() - self._asked_at < COOL_DOWN_S:
+            if self._clock() < self._ask_again_at:
                 return
-            self._asked_at = self._clock()
+            self._ask_again_at = self._clock() + COOL_DOWN_S
             try:
                 fetched = await asyncio.to_thread(self._client.get_jwk_set)
-            except (PyJWKClientError, PyJWKSetError, PyJWKError, ValueError, OSError):
-                return  # the caller sees by the age of the keys what that means
+            except (PyJWKClientError, PyJWKSetError, PyJWKError, ValueError, OSError) as error:
+                # The caller sees by the age of the keys what that means.
+                log.warning("the identity provider's keys cannot be fetched: %s", error)
+                if self._age() <= STALE_S:
+                    self._ask_again_at = self._clock() + REST_S
+                return
             self._keys = [key for key in fetched.keys if key.public_key_use in {"sig", None}]
             self._fetched_at = self._clock()

@@ -16,7 +16,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from app.domain.errors import TransientFault, Unauthenticated
 from app.http.identity import Authenticator, IdentitySettings
-from app.http.jwks import COOL_DOWN_S, FRESH_S, STALE_S
+from app.http.jwks import COOL_DOWN_S, FRESH_S, REST_S, STALE_S
 from app.testing.world import HandClock
 
 RSA = rsa.generate_private_key(65537, 2048)
@@ -184,6 +184,24 @@ async def test_known_keys_go_on_while_the_provider_is_away_but_not_for_ever(
     clock.now_s += 2
     with pytest.raises(TransientFault):
         await authenticator.authenticate(token)
+
+
+async def test_a_provider_that_fails_is_left_alone_while_there_are_keys(
+    provider: tuple[type[Provider], str],
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    await authenticator.authenticate(token)
+    handler.away = True
+    clock.now_s += FRESH_S + 1
+
+    for _ in range(60):
+        await authenticator.authenticate(token)
+        clock.now_s += 1
+
+    assert handler.asked == 1 + 60 / REST_S
 
 
 async def test_a_provider_that_was_away_from_the_start_is_asked_again(
