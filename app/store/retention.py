@@ -18,14 +18,29 @@ DELETE FROM agent_signals
 RETURNING 1
 """
 
+_FORGET_CALLS = """
+DELETE FROM agent_scheduled_calls
+ WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_scheduled_calls
+                           WHERE made_at IS NOT NULL
+                             AND made_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+RETURNING 1
+"""
+_FORGET_DECKS = """
+DELETE FROM agent_cron_decks
+ WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_cron_decks
+                           WHERE NOT holds
+                             AND seen_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+RETURNING 1
+"""
+
 
 async def forget_what_is_over(executor: Executor, limit: int = 5000) -> int:
     """Delete calls, fired timers and read signals of more than a day ago; return how many.
 
     Up to ``limit`` of each kind.  They are kept that long so that the same call, schedule or
-    signal, sent again, is known.
+    signal, sent again, is known.  Decks of crons that no worker had for a day go with them.
     """
     forgotten = await forget_old_calls(executor, limit)
-    for statement in (_FORGET_TIMERS, _FORGET_SIGNALS):
+    for statement in (_FORGET_TIMERS, _FORGET_SIGNALS, _FORGET_CALLS, _FORGET_DECKS):
         forgotten += len(await executor.fetch(statement, limit))
     return forgotten

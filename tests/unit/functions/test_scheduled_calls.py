@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
-from app.authoring.functions import action, mutation, query
+from app.authoring.functions import ServerFunction, action, mutation, query
 from app.domain.errors import Conflict, InvalidArgument, NotFound, TransientFault
 from app.domain.identity import Identity
 from app.domain.storable import Json
@@ -87,7 +87,16 @@ async def schedule_run(ctx: MutationContext) -> str:
 def backend(world: StoreWorld) -> Backend:
     made.clear()
     backend = memory_backend(world)
-    functions = [note, refuse, wobble, send, send_and_wobble, look, schedule, schedule_by_object]
+    functions: list[ServerFunction[..., Any]] = [
+        note,
+        refuse,
+        wobble,
+        send,
+        send_and_wobble,
+        look,
+        schedule,
+        schedule_by_object,
+    ]
     backend.registry.add("team", [*functions, cancel, schedule_run])
     return backend
 
