@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from app.domain.errors import ChatError, DeclarationError
-from app.main.cli import agents, codegen, dev, generate, keys, migrations, serve, token
+from app.main.cli import agents, codegen, crons, dev, generate, keys, migrations, serve, token
 from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
@@ -26,6 +26,7 @@ cli.command("migrate")(migrations.migrate)
 cli.command("migration")(migrations.migration)
 cli.command("check")(serve.check)
 cli.command("doctor")(serve.doctor)
+cli.command("crons")(crons.crons)
 cli.command("codegen")(codegen.codegen)
 cli.command("token")(token.token)
 cli.command("revoke")(keys.revoke)
