@@ -89,7 +89,11 @@ export class ChatClient {
         });
       },
     );
-    this.#hold = new Hold(this.#environment, (frame) => this.#receive(frame));
+    this.#hold = new Hold(
+      this.#environment,
+      (frame) => this.#receive(frame),
+      () => this.#subscriptions.asking,
+    );
     this.connection = this.#connection.state;
     this.#context = this.#chatContext();
   }

@@ -65,7 +65,7 @@ export class Subscription {
   #known: QueryState = UNASKED;
   #watchers = 0;
   /** Asked and not answered: what comes until then may be of an earlier asking. */
-  #asking = false;
+  asking = false;
   #refused = false;
   /** The text so far was asked for again, and nothing has begun anew since. */
   #refilling = false;
@@ -109,7 +109,7 @@ export class Subscription {
     this.#stopRetry();
     this.#refused = false;
     this.#refilling = false;
-    this.#asking = this.#send({
+    this.asking = this.#send({
       type: "subscribe",
       id: this.id,
       query: this.#query,
@@ -136,7 +136,7 @@ export class Subscription {
   receive(frame: SubscriptionFrame): void {
     switch (frame.type) {
       case "snapshot":
-        this.#asking = false;
+        this.asking = false;
         this.#learn(applySnapshot(this.#known, frame, this.#list), frame.value);
         break;
       case "delta":
@@ -158,7 +158,7 @@ export class Subscription {
     if (cursor === undefined) return;
     switch (judge(cursor, delta)) {
       case "apply":
-        this.#asking = false;
+        this.asking = false;
         this.#learn(
           applyDelta(this.#known, delta),
           delta.ops.flatMap((op) => (op.op === "upsert" ? [op.row] : [])),
@@ -168,14 +168,14 @@ export class Subscription {
         if (delta.from === cursor) this.#answered();
         break;
       case "resubscribe":
-        if (!this.#asking) this.#askAgain();
+        if (!this.asking) this.#askAgain();
         break;
     }
   }
 
   /** The answer to a `subscribe` with our cursor: nothing has happened since. */
   #answered(): void {
-    this.#asking = false;
+    this.asking = false;
     this.state.set({ ...this.state.get(), view: this.#view(undefined) });
   }
 
@@ -183,7 +183,7 @@ export class Subscription {
     const { view, live } = this.state.get();
     const heard = applyToken(live, token);
     if (token.offset === 0) this.#refilling = false;
-    if (heard.gap && !this.#refilling && !this.#asking) {
+    if (heard.gap && !this.#refilling && !this.asking) {
       this.#askAgain();
       this.#refilling = true;
     }
@@ -194,7 +194,7 @@ export class Subscription {
 
   #receiveError(frame: ErrorFrame): void {
     const error = errorOf(frame);
-    this.#asking = false;
+    this.asking = false;
     const { live } = this.state.get();
     if (frame.live) {
       // The server goes on trying, and a snapshot comes: asking again would be one too many.

@@ -36,6 +36,11 @@ export class Subscriptions {
     return this.#byKey.size;
   }
 
+  /** Whether a query that was asked has no answer yet. */
+  get asking(): boolean {
+    return [...this.#byKey.values()].some(({ asking }) => asking);
+  }
+
   /** Return what is known, without asking for more. */
   peek(key: string): Subscription | undefined {
     return this.#byKey.get(key);

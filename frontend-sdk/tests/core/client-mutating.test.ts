@@ -208,6 +208,24 @@ describe("a mutation that the connection fails", () => {
     expect(articles(view.get().value)).toEqual(["tea", "jam"]);
   });
 
+  it("is never gone for a moment, though its answer comes before the queries of the new socket", async () => {
+    const gateway = await shop((one) => {
+      one.queryMs = 10;
+      one.cut();
+    });
+    const client = connect(gateway);
+    const { view, frames } = await watchList(client);
+    const before = frames.length;
+
+    await place(client, "jam");
+
+    expect(view.get().value?.at(-1)?.id).toBe("id-of-jam");
+    expect(frames.slice(before).map(articles)).toEqual([
+      ["tea", "jam"],
+      ["tea", "jam"],
+    ]);
+  });
+
   it("made offline stays on show until the server has answered it", async () => {
     const gateway = await shop();
     const client = connect(gateway, { speed: 100 });

@@ -50,6 +50,8 @@ export class TestGateway {
   /** Every frame that came, over all sockets. */
   readonly received: ClientFrame[] = [];
   readonly handlers = new Map<string, Handler>();
+  /** How long a query of the application takes when it is first asked. */
+  queryMs = 0;
   /** What the application's queries answer, by subscription id. */
   readonly #answers = new Map<string, unknown>();
   timeline = "7311-1";
@@ -229,7 +231,10 @@ export class TestGateway {
     } else if (frame.query === "agents:agentState") {
       this.#snapshot(line, one, thread.state);
     } else if (frame.query !== "agents:agentMessages") {
-      this.#snapshot(line, one, this.#answers.get(frame.id) ?? { query: frame.query });
+      const answer = () =>
+        this.#snapshot(line, one, this.#answers.get(frame.id) ?? { query: frame.query });
+      if (this.queryMs > 0) setTimeout(answer, this.queryMs);
+      else answer();
     } else {
       if (timeline === this.timeline) {
         const missed = thread.rows.filter((row) => row.version > Number(version));

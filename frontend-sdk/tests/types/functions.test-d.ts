@@ -103,5 +103,7 @@ void useMutation(plain)({ id: "1" });
 void useAction(plain)({ id: "1" });
 // @ts-expect-error it is typed all the same
 useQuery(plain, { id: 1 });
+useQuery("orders:one", { id: "1" });
+void useMutation("orders:place")({ article: "tea" });
 is<Equal<typeof orders.one extends FunctionRef ? true : false, true>>();
 is<Equal<typeof orders.place extends QueryRef ? true : false, false>>();
