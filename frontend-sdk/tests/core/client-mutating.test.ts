@@ -177,6 +177,41 @@ describe("an optimistic update", () => {
     expect(articles(view.get().value)).toEqual(["tea"]);
   });
 
+  it("that throws later is given up and reported as uncaught, and its call goes on", async () => {
+    const gateway = await shop();
+    const uncaught: unknown[] = [];
+    const after = (ms: number, then: () => void) => {
+      const guarded = () => {
+        try {
+          then();
+        } catch (thrown) {
+          uncaught.push(thrown);
+        }
+      };
+      const timer = setTimeout(guarded, ms);
+      return () => clearTimeout(timer);
+    };
+    const client = connect(gateway, { environment: { after } });
+    const { view } = await watchList(client);
+    const optimistic = (local: LocalStore) => {
+      if (local.get(orders.list, {})?.length !== 1) throw new TypeError("there is one no more");
+      local.set(orders.list, {}, []);
+    };
+    gateway.handlers.set(orders.place, async () => {
+      gateway.answer(LIST, [anOrder("tea"), anOrder("jam")]);
+      await pause(80);
+      return { id: "id-of-jam" };
+    });
+
+    const placed = client.mutate(orders.place, { article: "jam" }, { optimistic });
+    expect(view.get().value).toEqual([]);
+    await waitUntil(() => uncaught.length > 0, "it is reported");
+
+    expect(articles(view.get().value)).toEqual(["tea", "jam"]);
+    expect(await placed).toEqual({ id: "id-of-jam" });
+    expect(uncaught).toMatchObject([{ message: "there is one no more" }]);
+  });
+
   it("leaves others' data as fast as it was when no call is on its way", async () => {
     const gateway = await shop();
     const client = connect(gateway, { speed: 1 / 1_000 }); // timers do not fire in this test
