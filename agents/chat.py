@@ -5,6 +5,7 @@ where your rules go: who may talk to which agent, and what else is written with 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from app import ActionContext, MutationContext, action, mutation
 
@@ -24,17 +25,25 @@ class Stopped:
 
 
 @mutation
-async def start_run(ctx: MutationContext, input: str, thread_key: str) -> Started:
-    """Say something to the support agent, in a new conversation or an old one.
+async def start_run(
+    ctx: MutationContext,
+    input: str,
+    thread_key: str,
+    agent: Literal["support", "order-desk"] = "support",
+) -> Started:
+    """Say something to an agent, in a new conversation or an old one.
 
     The run is part of this mutation's transaction: if it fails, nothing has started.
     """
-    run = await ctx.agents.support.run(input=input, owner=ctx.auth.user_id, thread_key=thread_key)
+    asked = ctx.agents.support if agent == "support" else ctx.agents.order_desk
+    run = await asked.run(input=input, owner=ctx.auth.user_id, thread_key=thread_key)
     return Started(run.id)
 
 
 @action(idempotent=True)
 async def cancel_run(ctx: ActionContext, thread_key: str, run_id: str | None = None) -> Stopped:
     """Stop a run of the caller's own conversation; without an id, whatever runs there now."""
-    cancelled = await ctx.agents.support.cancel(run_id, thread_key=thread_key, by=ctx.auth)
-    return Stopped(cancelled)
+    for agent in (ctx.agents.support, ctx.agents.order_desk):
+        if await agent.cancel(run_id, thread_key=thread_key, by=ctx.auth):
+            return Stopped(cancelled=True)
+    return Stopped(cancelled=False)
