@@ -20,6 +20,9 @@ STALE_S: Final = 300.0
 COOL_DOWN_S: Final = 1.0
 """A store that did not answer is left alone for so long."""
 
+PATIENCE_S: Final = 2.0
+"""A store that takes longer counts as away: everybody waits for its answer."""
+
 MAX_ENTRIES: Final = 10_000
 
 log = logging.getLogger(__name__)
@@ -75,9 +78,10 @@ class Remembered(Generic[K, V]):
     async def _ask(self, entry: _Entry[V], asked: K) -> None:
         asked_at = self._clock()
         try:
-            entry.value = await self._look_up(asked)
-        except TransientFault as error:
-            log.warning("who may come in is judged by what was known before: %s", error)
+            async with asyncio.timeout(PATIENCE_S):
+                entry.value = await self._look_up(asked)
+        except (TransientFault, TimeoutError) as error:
+            log.warning("who may come in is judged by what was known before: %r", error)
             entry.failed_at = self._clock()
         else:
             entry.answered_at = asked_at

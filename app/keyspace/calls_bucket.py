@@ -62,6 +62,11 @@ class CallLimiter:
         self._depth = self._interval * burst
         self._clock = clock
         self._rests_until = float("-inf")
+        self._is_away = False
+        self.refused = 0
+        """Calls that were too many."""
+        self.uncounted = 0
+        """Calls that passed because Redis did not answer."""
 
     async def admit(self, caller: Identity, address: str) -> None:
         """Count one call.
@@ -69,7 +74,10 @@ class CallLimiter:
         Raises:
             RateLimited: it is one too many; ``data`` says when to come again.
         """
-        if not self._interval or self._clock() < self._rests_until:
+        if not self._interval:
+            return
+        if self._clock() < self._rests_until:
+            self.uncounted += 1
             return
         whose = f"user {caller.user_id}" if caller.user_id is not None else f"from {address}"
         key = self._keys.calls(hashlib.sha256(whose.encode()).hexdigest()[:32])
@@ -82,9 +90,16 @@ class CallLimiter:
             )
         except (RedisError, OSError) as error:
             self._rests_until = self._clock() + _COOL_DOWN_S
-            log.warning("calls are not limited while Redis does not answer: %r", error)
+            self.uncounted += 1
+            if not self._is_away:
+                log.warning("calls are not limited while Redis does not answer: %r", error)
+            self._is_away = True
             return
+        if self._is_away:
+            self._is_away = False
+            log.info("calls are limited again")
         if isinstance(wait_us, int) and wait_us > 0:
+            self.refused += 1
             retry_after_s = math.ceil(wait_us / 1000) / 1000
             raise RateLimited(
                 f"too many calls; come again in {retry_after_s:g} s", {"retryAfter": retry_after_s}

@@ -208,7 +208,7 @@ def _warn(settings: Settings, authenticator: Authenticator, declared: Declaratio
     if settings.dev:
         return
     if not authenticator.takes_tokens:
-        log.warning("no key is configured: every caller is anonymous")
+        log.warning("no key is configured: whoever shows no API key is anonymous")
     public = [slug for slug, agent in declared.agents.items() if agent.access == "public"]
     if authenticator.takes_tokens and public:
         log.warning("anybody may talk to these agents, signed in or not: %s", ", ".join(public))

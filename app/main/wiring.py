@@ -202,9 +202,12 @@ def bearers_over(core: Core, authenticator: Authenticator, settings: Settings) -
 
 def limiter_over(core: Core, settings: Settings) -> CallLimiter:
     """Return who counts calls."""
-    return CallLimiter(
+    limiter = CallLimiter(
         core.redis, core.keys, per_second=settings.calls_per_second, burst=settings.calls_burst
     )
+    core.metrics.calls_refused.set_function(lambda: limiter.refused)
+    core.metrics.calls_uncounted.set_function(lambda: limiter.uncounted)
+    return limiter
 
 
 async def _check_redis(redis: Redis) -> None:

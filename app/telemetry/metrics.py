@@ -78,6 +78,12 @@ class Metrics:
         self.requests = self._fast(
             "http_seconds", "HTTP requests, by route and status.", "method", "route", "status"
         )
+        self.calls_refused = self._read_counter(
+            "calls_refused", "Calls and requests above their caller's limit."
+        )
+        self.calls_uncounted = self._read_counter(
+            "calls_uncounted", "Calls and requests let pass because Redis did not count them."
+        )
 
     def expose(self) -> bytes:
         """Return everything in Prometheus's text format."""

@@ -232,6 +232,26 @@ async def test_a_caller_who_leaves_while_it_is_asked_takes_nobody_with_him() -> 
     assert await second == "a"
 
 
+async def test_a_store_that_hangs_counts_as_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "PATIENCE_S", 0.01)
+    hangs = asyncio.Event()
+    hangs.set()
+
+    async def look_up(asked: str) -> str:
+        await hangs.wait()
+        return asked
+
+    clock = HandClock()
+    held: Remembered[str, str] = Remembered(look_up, clock=clock.boot_s)
+    await held.get("known")
+    hangs.clear()
+    clock.now_s += FRESH_S + 1
+
+    assert await held.get("known") == "known"
+    with pytest.raises(TransientFault):
+        await held.get("new")
+
+
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "MAX_ENTRIES", 3)
     asked: list[int] = []
