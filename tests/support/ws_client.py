@@ -18,6 +18,7 @@ from websockets.typing import Subprotocol
 from app.protocol.calls import AGENT_MESSAGES, AGENT_STATE, AGENT_THREAD
 from app.protocol.client import SUBPROTOCOL
 from tests.support.client_view import ClientView, Frame
+from tests.support.query_view import QueryView
 from tests.support.wait_until import wait_until
 
 
@@ -37,6 +38,10 @@ class WsClient:
         self.url = url
         self.token = token
         self.views: dict[str, ClientView] = {}
+        self.answers: dict[str, QueryView] = {}
+        """The queries of functions."""
+        self.heard: list[Frame] = []
+        """All frames, in the order in which they came."""
         self.welcome: Frame = {}
         self.loose: list[Frame] = []
         """Frames that belong to no subscription and no call."""
@@ -109,6 +114,15 @@ class WsClient:
         await wait_until(lambda: view.cursor, description=f"an answer to {id_}")
         return view
 
+    async def ask(self, query: str, id_: str | None = None, **args: Any) -> QueryView:  # noqa: ANN401
+        """Subscribe to a function's query and return the view, once something was said."""
+        id_ = id_ or f"{query}{json.dumps(args, sort_keys=True, separators=(',', ':'))}"
+        self._asked[id_] = (query, args)
+        view = self.answers[id_] = QueryView()
+        await self._subscribe(id_)
+        await wait_until(lambda: view.is_answered, description=f"an answer to {id_}")
+        return view
+
     async def watch_thread(self, key: str) -> ClientView:
         """Subscribe to the thread itself."""
         return await self.watch(key, query=AGENT_THREAD)
@@ -120,6 +134,7 @@ class WsClient:
     async def unwatch(self, id_: str) -> None:
         """Unsubscribe."""
         del self._asked[id_]
+        self.answers.pop(id_, None)
         await self.send(type="unsubscribe", id=id_)
 
     async def call(self, fn: str, args: Mapping[str, Any], *, dedupe: str | None = None) -> Any:  # noqa: ANN401
@@ -174,7 +189,7 @@ class WsClient:
 
     async def _subscribe(self, id_: str) -> None:
         query, args = self._asked[id_]
-        cursor = self.views[id_].cursor
+        cursor = self.views[id_].cursor if id_ in self.views else None
         more = {"cursor": cursor} if cursor is not None else {}
         await self.send(type="subscribe", id=id_, query=query, args=args, **more)
 
@@ -184,6 +199,7 @@ class WsClient:
                 self._take(json.loads(message))
 
     def _take(self, frame: Frame) -> None:
+        self.heard.append(frame)
         id_ = frame.get("id")
         answer = self._calls.pop(id_, None) if id_ is not None else None
         if frame["type"] == "welcome":
@@ -192,6 +208,8 @@ class WsClient:
             answer.set_result(frame["value"])
         elif frame["type"] == "error" and answer is not None:
             answer.set_exception(CallFailed(frame))
+        elif id_ in self.answers and (frame["type"] == "snapshot" or frame.get("live")):
+            self.answers[id_].apply(frame)
         elif frame["type"] in {"snapshot", "delta", "token"} and id_ in self.views:
             self.views[id_].apply(frame)
         else:
