@@ -179,8 +179,7 @@ class Gateway:
             await queued.serve(self._open(queued, scope), receive, send)
 
     def _open(self, wire: SocketWire | QueuedWire, scope: Message) -> Connection:
-        address = self.options.peers.address(scope)
-        connection = Connection(uuid.uuid4().hex, wire, self, address)
+        connection = Connection(uuid.uuid4().hex, wire, self, self.address_of(scope))
         self._connections[connection] = None
         self.metrics.sockets.inc()
         if self._drain is not None:  # began while the handshake was answered
@@ -209,6 +208,10 @@ class Gateway:
     def now(self) -> float:
         """See ``ConnectionHost.now``."""
         return self._clock.boot_s()
+
+    def address_of(self, scope: Message) -> str:
+        """See ``StreamHost.address_of``."""
+        return self.options.peers.address(scope)
 
     def forget(self, connection: Connection) -> None:
         """See ``ConnectionHost.forget``."""

@@ -11,6 +11,7 @@ time; what a slow reader is owed is bounded, and one who does not catch up is cu
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -28,7 +29,7 @@ from app.gateway.bodies import json_bytes
 from app.gateway.event_wire import EventWire
 from app.gateway.feeds import Feeds
 from app.gateway.outbox import Outbox, Stragglers
-from app.gateway.ports import Authenticate
+from app.gateway.ports import Admit, Authenticate
 from app.gateway.queries import MessagesQuery, ThreadQueries, ThreadQuery
 from app.gateway.queued_wire import Message, Receive, Send
 from app.gateway.session_state import NEVER, Limits
@@ -52,9 +53,14 @@ class StreamHost(Stragglers, Protocol):
     """What streams need of the gateway around them."""
 
     feeds: Feeds
+    admit: Admit
     authenticate: Authenticate
     limits: Limits
     tasks: Tasks
+
+    def address_of(self, scope: Message) -> str:
+        """Return where a request comes from."""
+        ...
 
     @property
     def reader(self) -> ThreadReader:
@@ -200,6 +206,7 @@ class EventStreams:
         token = _bearer(headers.get(b"authorization"))
         async with asyncio.timeout(_JUDGE_TIMEOUT_S):
             identity = await self._host.authenticate(token)
+            await self._host.admit(identity, self._host.address_of(scope))
         _check_scopes(identity)
         named = scope["path_params"]
         key: str = named["session_id"]
@@ -240,5 +247,8 @@ async def _refuse(error: Exception, send: Send) -> None:
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
     if status == HTTP_STATUS["UNAUTHENTICATED"]:
         headers.append((b"www-authenticate", b"Bearer"))
+    after_s = (fault.data or {}).get("retryAfter")
+    if isinstance(after_s, int | float):
+        headers.append((b"retry-after", b"%d" % math.ceil(after_s)))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json_bytes(body)})

@@ -10,12 +10,13 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from app.domain.errors import Conflict, DeclarationError, StoreUnavailable
+from app.domain.errors import Conflict, DeclarationError, RateLimited, StoreUnavailable
 from app.domain.identity import Identity
 from app.domain.storable import Json
 from app.gateway.asgi import GatewayOptions
 from app.gateway.session_state import Limits
 from app.gateway.wire import MAX_FRAME
+from app.protocol.peer import Peers
 from app.settings import Settings
 from tests.support.gateway_server import GatewayServer, gateway_server
 from tests.support.wait_until import wait_until
@@ -275,6 +276,40 @@ async def test_a_call_flood_is_refused_beyond_64_in_flight(served: GatewayServer
     codes = [result.code for result in results if isinstance(result, CallFailed)]
     assert codes == ["RATE_LIMITED"] * 36
     assert results.count(None) == 64
+
+
+async def test_a_call_above_the_callers_limit_is_told_when_to_come_again() -> None:
+    counted: list[tuple[str | None, str]] = []
+
+    async def admit(caller: Identity, address: str) -> None:
+        counted.append((caller.user_id, address))
+        if len(counted) > 1:
+            raise RateLimited("too many calls", {"retryAfter": 1.5})
+
+    async def answer(args: Mapping[str, Json], caller: Identity) -> Json:
+        return caller.user_id
+
+    async with gateway_server(GatewayOptions(peers=Peers(1))) as served:
+        served.gateway.admit = admit
+        served.functions.by_ref["team:who"] = answer
+        async with ws_client(served.url, "ann") as client:
+            assert await client.call("team:who", {}) == "ann"
+            with pytest.raises(CallFailed) as refused:
+                await client.call("team:who", {})
+            await client.ping()
+        headers = {"x-forwarded-for": "6.6.6.6, 1.1.1.1"}
+        async with connect(served.url, additional_headers=headers) as socket:
+            await socket.send('{"type":"hello","protocol":1}')
+            await socket.send('{"type":"call","id":"c","fn":"team:who","args":{}}')
+            await socket.recv()
+            frame = json.loads(await socket.recv())
+
+    assert (refused.value.code, refused.value.frame["data"]) == (
+        "RATE_LIMITED",
+        {"retryAfter": 1.5},
+    )
+    assert (frame["id"], frame["code"]) == ("c", "RATE_LIMITED")
+    assert counted == [("ann", "127.0.0.1"), ("ann", "127.0.0.1"), (None, "1.1.1.1")]
 
 
 async def test_a_call_outlives_its_socket(served: GatewayServer) -> None:

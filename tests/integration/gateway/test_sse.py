@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from app.domain.errors import StoreUnavailable
+from app.domain.errors import RateLimited, StoreUnavailable
+from app.domain.identity import Identity
 from app.gateway.asgi import GatewayOptions
 from app.gateway.session_state import Limits
 from tests.support.event_reader import EventReader, event_reader
@@ -206,6 +207,43 @@ async def test_b65_a_token_that_is_revoked_ends_its_stream(served: GatewayServer
         await wait_until(lambda: reader.is_ended, description="the end")
 
         assert len(served.gateway.streams) == 0
+
+
+@pytest.mark.req("IMP-05")
+async def test_a_stream_needs_the_scopes_of_what_it_tells(served: GatewayServer) -> None:
+    served.threads.start("t", owner="ann")
+    scopes = frozenset({"agents:agentMessages", "agents:agentThread"})
+
+    async def authenticate(token: str | None) -> Identity:
+        return Identity(token, scopes=scopes)
+
+    served.gateway.authenticate = authenticate
+    async with event_reader(served.stream_url("t"), "ann") as reader:
+        await until_told(reader)
+        scopes = frozenset({"agents:agentMessages"})
+        async with httpx2.AsyncClient(trust_env=False, timeout=5) as http:
+            refused = await http.get(
+                served.stream_url("t"), headers={"authorization": "Bearer ann"}
+            )
+        served.sweep_after(served.gateway.limits.recheck_s + 1)
+        await wait_until(lambda: reader.is_ended, description="the end")
+
+    assert refused.status_code == 403
+    assert refused.json()["message"] == "this key has no scope agents:agentThread"
+
+
+@pytest.mark.req("IMP-04")
+async def test_a_stream_is_a_call_like_others(served: GatewayServer) -> None:
+    async def admit(caller: Identity, address: str) -> None:
+        raise RateLimited(f"{caller.user_id} {address}", {"retryAfter": 0.2})
+
+    served.threads.start("t")
+    served.gateway.admit = admit
+    async with httpx2.AsyncClient(trust_env=False, timeout=5) as http:
+        refused = await http.get(served.stream_url("t"))
+
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json()["message"] == "None 127.0.0.1"
 
 
 async def test_a_token_that_nobody_can_judge_just_now_ends_nothing(served: GatewayServer) -> None:
