@@ -95,6 +95,14 @@ class Deck:
         return cls(hashlib.sha256(text.encode()).hexdigest(), tuple(ordered))
 
 
+def due_at(slot: datetime, now: datetime, place: int) -> datetime:
+    """Return since when a slot that fires now is due; of missed ones, the ``place`` keeps order.
+
+    What was missed for a day has not been overdue for a day: nobody could fire it.
+    """
+    return max(slot, now - GRACE + timedelta(microseconds=place))
+
+
 @dataclass(frozen=True, slots=True)
 class DueSlots:
     """What is to be done about a cron that is due."""

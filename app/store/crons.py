@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.domain.cron import CatchUp, CronPlan, Deck, DueSlots, Following, Overlap, due_slots
+from app.domain.cron import CatchUp, CronPlan, Deck, DueSlots, Following, Overlap, due_at, due_slots
 from app.domain.identity import Identity
 from app.domain.ports import Ids, StartRun
 from app.domain.ports.schedules import CronState
@@ -89,8 +89,8 @@ _ALL = """
 SELECT c.*, r.status AS run_status, coalesce(m.error, s.error) AS error, s.made_at
   FROM agent_crons c
   LEFT JOIN agent_runs r ON r.id = c.last_fired
-  LEFT JOIN agent_timers m ON m.cron = c.name AND m.due_at = c.last_slot
-  LEFT JOIN agent_scheduled_calls s ON s.cron = c.name AND s.slot = c.last_slot
+  LEFT JOIN agent_timers m ON m.cron = c.name AND m.start ->> 'run_id' = c.last_fired
+  LEFT JOIN agent_scheduled_calls s ON s.id = c.last_fired
  ORDER BY c.name
 """
 
@@ -164,24 +164,27 @@ class PostgresCrons:
         due = due_slots(plan, row["next_at"], row["now"], self._following)
         _log_missed(plan, due)
         outcome, last_fired = MISSED if due.missed else None, row["last_fired"]
-        for slot in due.fire:
+        for place, slot in enumerate(due.fire):
             outcome = None
             if plan.overlap is Overlap.SKIP and await _has_not_ended(connection, name, last_fired):
                 log.warning("cron %s: the slot %s is %s", name, slot, OVERLAPS)
                 outcome = OVERLAPS
                 continue
-            last_fired = await self._materialise(connection, plan, slot)
+            since = due_at(slot, row["now"], place)
+            last_fired = await self._materialise(connection, plan, slot, since)
         last_slot = max((*due.fire, *due.missed), default=None)
         await connection.fetch(_ADVANCE, name, due.next_at, last_slot, outcome, last_fired)
         return True
 
-    async def _materialise(self, executor: Executor, plan: CronPlan, slot: datetime) -> str:
+    async def _materialise(
+        self, executor: Executor, plan: CronPlan, slot: datetime, since: datetime
+    ) -> str:
         if isinstance(plan.target, StartRun):
             start = plan.start_at(slot)
-            await schedule(executor, plan.key(slot), start, slot, plan.name)
+            await schedule(executor, plan.key(slot), start, since, plan.name)
             return start.run_id
         call_id = self._ids.new()
-        await put_call(executor, call_id, plan.target, slot, cron=plan.name, slot=slot)
+        await put_call(executor, call_id, plan.target, since, cron=plan.name, slot=slot)
         return call_id
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.domain.cron import CronPlan, Deck, Following, Overlap, due_slots
+from app.domain.cron import CronPlan, Deck, Following, Overlap, due_at, due_slots
 from app.domain.ports import Ids, StartRun
 from app.domain.ports.schedules import CronState
 from app.domain.run import FINAL
@@ -76,19 +76,21 @@ class MemoryCrons:
 
     def _advance(self, cron: MemoryCron) -> None:
         plan = cron.plan
-        due = due_slots(plan, cron.next_at, self._db.now(), self._following)
+        now = self._db.now()
+        due = due_slots(plan, cron.next_at, now, self._following)
         cron.outcome = "missed: no worker was there" if due.missed else None
-        for slot in due.fire:
+        for place, slot in enumerate(due.fire):
+            since = due_at(slot, now, place)
             cron.outcome = None
             if plan.overlap is Overlap.SKIP and self._has_not_ended(cron):
                 cron.outcome = "skipped: the firing before it has not ended"
             elif isinstance(plan.target, StartRun):
                 start = plan.start_at(slot)
-                put_timer(self._db, plan.key(slot), MemoryTimer(slot, start=start, cron=plan.name))
+                put_timer(self._db, plan.key(slot), MemoryTimer(since, start=start, cron=plan.name))
                 cron.last_fired = start.run_id
             else:
                 cron.last_fired = self._ids.new()
-                call = MemoryCall(plan.target, slot, plan.name, slot)
+                call = MemoryCall(plan.target, since, plan.name, slot)
                 self._db.calls[cron.last_fired] = call
         cron.next_at = due.next_at
         cron.last_slot = max((*due.fire, *due.missed), default=cron.last_slot)

@@ -150,6 +150,14 @@ async def test_b95_slots_that_were_missed_are_caught_up_as_declared(
     assert await fire(world) == []
 
 
+async def test_what_was_missed_is_not_overdue(world: StoreWorld, back: Back) -> None:
+    await declare(world, a_plan(catch_up=CatchUp.ALL))
+    await back(world, timedelta(hours=3))
+    await world.crons.advance(10)
+
+    assert await world.store.stranded() == []
+
+
 async def test_b95_no_more_than_a_hundred_are_caught_up(world: StoreWorld, back: Back) -> None:
     await declare(world, a_plan(catch_up=CatchUp.ALL))
     await back(world, timedelta(hours=300))

@@ -58,7 +58,7 @@ def load_crons(tmp_path: Path) -> Iterator[Load]:
     sys.modules.update(before)
 
 
-@pytest.mark.req("SCH-01", "SCH-02", "SCH-05", "R34")
+@pytest.mark.req("SCH-01", "SCH-02", "SCH-05")
 def test_an_agent_is_a_direct_target(load_crons: Load) -> None:
     plan = load_crons(
         'crons.daily("digest", {"hour_utc": 3, "minute_utc": 15}, agents.support,'
