@@ -52,6 +52,12 @@ async def send_and_wobble(ctx: ActionContext) -> None:
     raise TransientFault("the network is away")
 
 
+@action
+async def hang(ctx: ActionContext) -> None:
+    made.append("hang")
+    await asyncio.Event().wait()
+
+
 @query
 async def look(ctx: QueryContext) -> int:
     return 1
@@ -97,7 +103,7 @@ def backend(world: StoreWorld) -> Backend:
         schedule,
         schedule_by_object,
     ]
-    backend.registry.add("team", [*functions, cancel, schedule_run])
+    backend.registry.add("team", [*functions, hang, cancel, schedule_run])
     return backend
 
 
@@ -275,3 +281,22 @@ async def test_a_call_that_is_still_in_flight_when_patience_ends_is_cut_off(
         await calls.hand_over(timedelta(seconds=0.01))
 
     assert stored(world, slow).made_at is None, "whoever comes next finds out what became of it"
+
+
+async def test_an_action_whose_process_died_is_not_made_again_and_says_what_is_not_known(
+    backend: Backend, world: StoreWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.functions.dispatch.ANSWER_PATIENCE_S", 0.01)
+    call_id = await do(backend, "schedule", ref="team:hang", args={})
+    async with making(backend):
+        await wait_until(lambda: made, description="it has begun")
+    database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
+    later = database.now() + timedelta(minutes=1)
+    database.now = lambda: later
+
+    async with making(backend):
+        error = await until_made(world, call_id)
+
+    assert error is not None
+    assert "what became of it is not known" in error
+    assert made == ["hang"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.authoring.agent import Agent
+from app.authoring.agent_reference import agents
 from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import action, mutation, query
 from app.authoring.scheduler import ScheduledRun
@@ -79,7 +80,7 @@ async def test_a_run_starts_once_when_it_is_due_and_not_before(do: Do, world: St
 
 
 @pytest.mark.req("SCH-04", "SCH-05")
-@pytest.mark.parametrize("agent", ["support", Agent(slug="support", model="demo:")])
+@pytest.mark.parametrize("agent", ["support", Agent(slug="support", model="demo:"), agents.support])
 async def test_a_run_is_scheduled_by_agent_or_slug_at_a_time(
     do: Do,
     world: StoreWorld,
