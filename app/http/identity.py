@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -226,6 +227,9 @@ def _refuse_rules_without_a_key(settings: IdentitySettings) -> None:
 
 
 def _shared_secret(secret: str) -> VerifyingKey:
+    if "-----BEGIN" in secret:
+        # Whoever has the public half could sign with it, if it were taken for a shared secret.
+        raise IdentityMisconfigured("JWT_SECRET is a key in PEM: set it as JWT_PUBLIC_KEY")
     size = len(secret.encode())
     if size < MIN_SECRET_BYTES:
         raise IdentityMisconfigured(
@@ -239,7 +243,7 @@ def _public_key(pem: str) -> VerifyingKey:
     text = pem.replace("\\n", "\n").strip().encode()
     try:
         key = load_pem_public_key(text)
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         raise IdentityMisconfigured(
             "JWT_PUBLIC_KEY is no public key in PEM (-----BEGIN PUBLIC KEY-----)"
         ) from None

@@ -256,6 +256,8 @@ def test_each_way_alone_is_enough(way: str) -> None:
         pytest.param(
             IdentitySettings(secret=SECRET, jwks_url="https://x"), "one way", id="two-keys"
         ),
+        pytest.param(IdentitySettings(secret=public(RSA)), "JWT_PUBLIC_KEY", id="pem-as-secret"),
+        pytest.param(IdentitySettings(public_key=SECRET), "no public key", id="secret-as-pem"),
         pytest.param(IdentitySettings(public_key="key"), "no public key", id="no-pem"),
         pytest.param(IdentitySettings(public_key=public(WEAK_RSA)), "2048", id="weak-rsa"),
         pytest.param(IdentitySettings(jwks_url="file:///etc/keys"), "JWKS_URL", id="no-web"),
