@@ -1,6 +1,6 @@
 """What the scripted model says next: a pure function of the conversation and the tools at hand.
 
-It serves the shipped agents (weather, orders, refunds; articles) and, for any agent, the
+It serves the shipped agents (support; the order desk; articles) and, for any agent, the
 wish ``call NAME {json}``.  It remembers what was said earlier in the thread, reads
 what tools answered, and explains a refusal.
 """
@@ -31,6 +31,7 @@ from app.models.demo_intents import (
     wants_refund,
     wants_weather,
 )
+from app.models.demo_orders import CANCEL, LIST, dollars, order_calls, order_told
 
 WEATHER, ORDER, REFUND = "get_weather", "look_up_order", "refund_order"
 
@@ -63,6 +64,9 @@ def reply(talk: Conversation, tools: Set[str]) -> Reply:
     article = article_calls(talk, tools)
     if article:
         return _with_calls("" if talk.results else "Let me ask.", article, talk)
+    desk = order_calls(talk, tools)
+    if desk:
+        return _with_calls("" if talk.results else "Let me see.", desk, talk)
     if talk.results:
         return _after_results(talk, tools)
     calls = _wishes(talk, tools)
@@ -137,7 +141,7 @@ def _after_results(talk: Conversation, tools: Set[str]) -> Reply:
         order = str(found.arguments.get("order_id", ""))
         refund = DemoCall(REFUND, {"order_id": order, "amount": total})
         return _with_calls(f"{_told(found)} I will refund it.", [refund], talk)
-    written = article_told(talk)
+    written = article_told(talk) or order_told(talk, tools)
     if written is not None:
         return Reply(written)
     untold = (_told(result) for result in talk.results[-talk.untold :])
@@ -167,10 +171,6 @@ def _shown(content: object) -> str:
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
-def _dollars(cents: object) -> str:
-    return f"{int(cents) / 100:.2f} dollars" if isinstance(cents, int | float) else str(cents)
-
-
 _PLAIN: Final = frozenset({FIBRE, RESEARCHER})
 """Tools whose answer is a sentence already."""
 
@@ -180,10 +180,10 @@ _TELLERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     ),
     ORDER: lambda got: (
         f"Order {got.get('order_id')} ({got.get('item')}) is {got.get('status')}; "
-        f"it cost {_dollars(got.get('total_cents'))}."
+        f"it cost {dollars(got.get('total_cents'))}."
     ),
     REFUND: lambda got: (
-        f"Done: {_dollars(got.get('refunded_cents'))} go back for order {got.get('order_id')}. "
+        f"Done: {dollars(got.get('refunded_cents'))} go back for order {got.get('order_id')}. "
         f"The reference is {got.get('reference')}."
     ),
 }
@@ -221,6 +221,8 @@ def _introduction(asked: str, tools: Set[str]) -> str:
         WEATHER: "“What is the weather in Oslo and Bergen?”",
         ORDER: "“Where is order 1001?”",
         REFUND: "“Refund order 1002.”",
+        LIST: "“Where are my orders?”",
+        CANCEL: "“Cancel order 1.”",
         PARAGRAPH: "“Write about hemp, manila and nylon.”",
         FIBRE: "“What is hemp?”",
     }

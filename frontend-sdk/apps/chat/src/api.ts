@@ -6,6 +6,7 @@ import { freshToken } from "./session.js";
 
 export { api } from "./api.gen.js";
 
-export const AGENT = agents.support;
+/** Whose conversations the list shows. */
+export const AGENTS = [agents.support, agents.orderDesk];
 
 export const client = createClient({ url: "/ws", token: freshToken });

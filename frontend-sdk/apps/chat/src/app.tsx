@@ -1,5 +1,9 @@
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { Conversation } from "./conversation.js";
+import { Icon } from "./icons.js";
+import { OrdersPanel } from "./orders/orders-panel.js";
+import { useHasOrders } from "./orders/use-orders.js";
+import { useOrdersOpen } from "./orders/use-orders-open.js";
 import { Sidebar } from "./sidebar.js";
 import { useThreads } from "./threads.js";
 import { useThreadKey } from "./use-thread-key.js";
@@ -10,18 +14,43 @@ export function App(): ReactNode {
   const [listOpen, setListOpen] = useState(false);
   const close = useCallback(() => setListOpen(false), []);
   const openList = useCallback(() => setListOpen(true), []);
+  const orders = useOrdersOpen();
+  const hasOrders = useHasOrders();
+  const showsOrders = orders.open && hasOrders;
+  const coveredByOrders = orders.over && showsOrders;
+  const opener = useRef<HTMLButtonElement>(null);
+  const wasOver = useRef(false);
+
+  useEffect(() => {
+    // Who closes what lay over the page is back where he came from.
+    if (wasOver.current && !orders.open) opener.current?.focus();
+    wasOver.current = orders.over;
+  }, [orders.over, orders.open]);
+
+  const leave = useCallback(() => {
+    close();
+    if (orders.over) orders.set(false);
+  }, [close, orders.over, orders.set]);
+  const showThread = useCallback(
+    (key: string) => {
+      show(key);
+      leave();
+    },
+    [show, leave],
+  );
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the list from wherever the focus is.
-    <div className="app" onKeyDown={(event) => event.key === "Escape" && close()}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes what lies over the page from wherever the focus is.
+    <div
+      className={`app${showsOrders ? " with-orders" : ""}`}
+      onKeyDown={(event) => event.key === "Escape" && leave()}
+    >
       <Sidebar
         threads={threads}
         current={threadKey}
         open={listOpen}
+        covered={coveredByOrders}
         close={close}
-        show={(key) => {
-          show(key);
-          close();
-        }}
+        show={showThread}
         startNew={() => {
           startNew();
           close();
@@ -30,10 +59,29 @@ export function App(): ReactNode {
       <Conversation
         key={threadKey}
         threadKey={threadKey}
-        covered={listOpen}
+        covered={listOpen || coveredByOrders}
         openList={openList}
         note={note}
-      />
+      >
+        {hasOrders && (
+          <button
+            ref={opener}
+            type="button"
+            className="quiet toggle"
+            data-testid="orders-toggle"
+            aria-label="Orders"
+            aria-expanded={showsOrders}
+            aria-controls="orders"
+            onClick={() => orders.set(!orders.open)}
+          >
+            <Icon name="box" />
+            <span>Orders</span>
+          </button>
+        )}
+      </Conversation>
+      {showsOrders && (
+        <OrdersPanel over={orders.over} close={() => orders.set(false)} show={showThread} />
+      )}
     </div>
   );
 }

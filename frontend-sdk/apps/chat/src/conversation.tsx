@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type ChatStatus, isBusy, type LiveTurn, liveKey, type PendingApproval } from "ropewalk";
 import { useAgentChat } from "ropewalk/react";
-import { api } from "./api.js";
+import { agents, api } from "./api.gen.js";
 import { Composer } from "./composer.js";
 import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
@@ -19,6 +19,8 @@ interface ConversationProps {
   readonly openList: () => void;
   /** Told of the thread's title once it has one. */
   readonly note: (key: string, title: string, updatedAt: number) => void;
+  /** What stands at the end of the header. */
+  readonly children: ReactNode;
 }
 
 const WORDS: Record<ChatStatus, string> = {
@@ -36,7 +38,8 @@ const WORDS: Record<ChatStatus, string> = {
 const QUIET: ReadonlySet<ChatStatus> = new Set(["loading", "idle", "completed"]);
 const NONE: readonly PendingApproval[] = [];
 
-export function Conversation({ threadKey, covered, openList, note }: ConversationProps): ReactNode {
+export function Conversation(props: ConversationProps): ReactNode {
+  const { threadKey, covered, openList, note, children } = props;
   const chat = useAgentChat(api, {
     threadKey,
     run: api.chat.startRun,
@@ -68,7 +71,8 @@ export function Conversation({ threadKey, covered, openList, note }: Conversatio
 
   const send = (text: string) => {
     jump();
-    return chat.send(text);
+    // A conversation stays with the agent that it was begun with.
+    return chat.send(text, thread?.agent === agents.orderDesk ? { agent: agents.orderDesk } : {});
   };
 
   return (
@@ -91,6 +95,7 @@ export function Conversation({ threadKey, covered, openList, note }: Conversatio
           {WORDS[status]}
         </span>
         <ConnectionMark />
+        {children}
       </header>
       <div className="scroll" ref={scroller}>
         <div className="column">

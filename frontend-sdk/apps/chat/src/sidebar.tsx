@@ -9,6 +9,8 @@ interface SidebarProps {
   readonly threads: readonly ThreadEntry[];
   readonly current: string;
   readonly open: boolean;
+  /** The orders lie over it. */
+  readonly covered: boolean;
   readonly close: () => void;
   readonly show: (key: string) => void;
   readonly startNew: () => void;
@@ -18,6 +20,7 @@ export function Sidebar({
   threads,
   current,
   open,
+  covered,
   close,
   show,
   startNew,
@@ -27,7 +30,7 @@ export function Sidebar({
       {open && (
         <button type="button" className="veil" aria-label="Close the list" onClick={close} />
       )}
-      <nav className={`sidebar${open ? " open" : ""}`} aria-label="Conversations">
+      <nav className={`sidebar${open ? " open" : ""}`} aria-label="Conversations" inert={covered}>
         <div className="brand">
           <Logo />
           <span>Ropewalk</span>

@@ -1,7 +1,7 @@
 /** The threads in the sidebar: this browser's own, and those the server has of this person. */
 
 import { useCallback, useEffect, useState } from "react";
-import { AGENT } from "./api.js";
+import { AGENTS } from "./api.js";
 import { freshToken } from "./session.js";
 
 export interface ThreadEntry {
@@ -86,7 +86,11 @@ function store(threads: readonly ThreadEntry[]): void {
 async function fromServer(): Promise<readonly ThreadEntry[]> {
   const token = await freshToken();
   if (token === null) return [];
-  const response = await fetch(`/agents/${AGENT}/sessions`, {
+  return (await Promise.all(AGENTS.map((agent) => sessionsOf(agent, token)))).flat();
+}
+
+async function sessionsOf(agent: string, token: string): Promise<readonly ThreadEntry[]> {
+  const response = await fetch(`/agents/${agent}/sessions`, {
     headers: { authorization: `Bearer ${token}` },
   });
   if (!response.ok) return [];
