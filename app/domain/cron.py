@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from app.domain.ids import child_id
+from app.domain.ports.nudges import Ids
 from app.domain.ports.runs import StartRun
 from app.domain.scheduled import CallTarget
 from app.domain.storable import encode
@@ -65,17 +65,20 @@ class CronPlan:
         """Return what a slot of this cron is known by, everywhere and for ever."""
         return f"cron:{self.name}:{slot.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
-    def start_at(self, slot: datetime) -> StartRun:
-        """Return the start of a slot: the same one, whoever asks."""
+    def start_at(self, slot: datetime, ids: Ids) -> StartRun:
+        """Return the start of a slot, under fresh ids.
+
+        None is made from the slot: whoever can guess when a cron fires could otherwise name its
+        run and its thread, which belongs to nobody and so answers to whoever knows its key.
+        """
         if not isinstance(self.target, StartRun):
-            raise TypeError(f"cron {self.name} calls a function")
-        key = self.key(slot)
-        thread_id = child_id(key, "slot", "thread")
+            raise TypeError(f"cron {self.name} calls a function, at {self.key(slot)}")
+        thread_id = ids.new()
         return replace(
             self.target,
-            run_id=child_id(key, "slot", "run"),
+            run_id=ids.new(),
             thread_id=thread_id,
-            message_id=child_id(key, "slot", "message"),
+            message_id=ids.new(),
             thread_key=self.target.thread_key or thread_id,
         )
 

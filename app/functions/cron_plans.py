@@ -22,7 +22,7 @@ from app.threads.starting import start_of
 
 
 class _NoIds:
-    """Names nothing: the ids of a cron's runs are made by the slot."""
+    """Names nothing: each slot of a cron gets ids of its own."""
 
     def new(self) -> str:
         return ""

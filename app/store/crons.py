@@ -180,7 +180,7 @@ class PostgresCrons:
         self, executor: Executor, plan: CronPlan, slot: datetime, since: datetime
     ) -> str:
         if isinstance(plan.target, StartRun):
-            start = plan.start_at(slot)
+            start = plan.start_at(slot, self._ids)
             await schedule(executor, plan.key(slot), start, since, plan.name)
             return start.run_id
         call_id = self._ids.new()

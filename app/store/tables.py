@@ -302,7 +302,7 @@ class CronRow(SQLModel, table=True):
     catch_up: str = Field(sa_type=Text)
     overlap: str = Field(sa_type=Text)
     start: Any | None = Field(default=None, sa_type=_JSON)
-    """The start of its runs; their ids are made by the slot."""
+    """The start of its runs, without ids: each slot gets fresh ones."""
     call: Any | None = Field(default=None, sa_type=_JSON)
     next_at: datetime = Field(sa_type=_TIME)
     last_slot: datetime | None = Field(default=None, sa_type=_TIME)

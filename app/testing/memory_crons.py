@@ -85,7 +85,7 @@ class MemoryCrons:
             if plan.overlap is Overlap.SKIP and self._has_not_ended(cron):
                 cron.outcome = "skipped: the firing before it has not ended"
             elif isinstance(plan.target, StartRun):
-                start = plan.start_at(slot)
+                start = plan.start_at(slot, self._ids)
                 put_timer(self._db, plan.key(slot), MemoryTimer(since, start=start, cron=plan.name))
                 cron.last_fired = start.run_id
             else:

@@ -251,6 +251,20 @@ async def test_a_roll_back_brings_back_the_old_crons(world: StoreWorld, back: Ba
     assert list(await next_at(world)) == ["old"]
 
 
+async def test_old_crons_come_back_when_nobody_has_the_new_ones_any_more(
+    world: StoreWorld, back: Back
+) -> None:
+    old = await declare(world, a_plan("old"))
+    await back(world, timedelta(seconds=5))
+    await declare(world, a_plan("new"))
+    await world.crons.hold(old, arriving=True)
+    await back(world, timedelta(seconds=31))
+
+    await world.crons.hold(old, arriving=False)
+
+    assert list(await next_at(world)) == ["old"]
+
+
 async def test_a_cron_that_was_removed_takes_back_the_calls_that_nobody_began(
     world: StoreWorld, back: Back
 ) -> None:
