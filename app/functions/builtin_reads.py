@@ -14,7 +14,7 @@ from app.authoring.functions import ServerFunction, query
 from app.domain.ports import ThreadReader
 from app.domain.storable import decode
 from app.threads.access import readable_thread
-from app.threads.limits import MAX_KEY, PAGE_LIMIT, PAGE_LIMIT_MAX
+from app.threads.limits import MAX_KEY, MAX_SEQ, PAGE_LIMIT, PAGE_LIMIT_MAX
 from app.threads.views import message_view, thread_view
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
@@ -40,7 +40,7 @@ class ThreadReads:
         *,
         key: Key,
         limit: Annotated[int, Field(ge=1, le=PAGE_LIMIT_MAX)] = PAGE_LIMIT,
-        before: Annotated[int, Field(ge=1)] | None = None,
+        before: Annotated[int, Field(ge=1, le=MAX_SEQ)] | None = None,
         stream: bool = True,
     ) -> list[dict[str, Any]]:
         """Return the newest messages below ``before``, oldest first."""
@@ -53,7 +53,7 @@ class ThreadReads:
 
     async def thread(self, ctx: QueryContext, *, key: Key) -> dict[str, Any] | None:
         """Return status, title, usage, active run and pending approvals of a thread."""
-        snapshot = await self._reader.snapshot(key, 0)
+        snapshot = await self._reader.snapshot(key, 0, [ctx.auth])
         if snapshot is None or not ctx.auth.may_read(snapshot.thread.owner):
             return None
         return thread_view(snapshot)

@@ -15,7 +15,7 @@ from app.authoring.producer import Producer, Producers, attribute_name
 from app.domain.errors import NotFound
 from app.domain.ports import ThreadReader
 from app.functions.builtin_reads import Key
-from app.threads.access import check_may_signal, thread_of
+from app.threads.access import check_may_signal, readable_run
 
 
 class SignalFunctions:
@@ -61,9 +61,10 @@ class SignalFunctions:
         payload: JsonValue = None,
     ) -> dict[str, bool]:
         """Give an event to an unfinished run; ``delivered`` says that there is one."""
-        run = await self._reader.run(run_id)
-        if run is None or await thread_of(self._reader, run, ctx.auth) is None:
+        found = await readable_run(self._reader, run_id, ctx.auth)
+        if found is None:
             raise NotFound("no such run")
+        run, _ = found
         producer = _producer(ctx.agents, run.agent)
         if producer is None:
             return {"delivered": False}

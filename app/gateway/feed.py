@@ -12,10 +12,12 @@ answers exactly like a missing one, the cursor included, after a read of the sam
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum, auto
 
+from app.domain.identity import Identity
 from app.domain.ports import ShownText, ThreadSnapshot
+from app.domain.thread import Thread
 from app.gateway.delivery import Delivery
 from app.gateway.feed_host import FeedHost
 from app.gateway.live_text import Piece
@@ -101,6 +103,7 @@ class Feed:
     def judge_again(self, subscription: Subscription) -> None:
         """Look whether the answer is another one for whom the socket speaks for now."""
         if self._facts is None:
+            self.look_again()  # what nobody could see is a thread that nobody found
             return
         allowed = self._facts.may_read(subscription.viewer.identity)
         if subscription.stage is Stage.MEMBER and not allowed:
@@ -208,15 +211,19 @@ class Feed:
         batch = tuple(self._roster.joining)
         floor = self._floor(batch)
         limit = max(PAGE_LIMIT, self._roster.largest_page)
+        readers = self._readers(batch)
         async with self._host.reads, asyncio.timeout(READ_TIMEOUT_S):
-            snapshot = await self._read(turn, floor, limit)
-            state = await self._read_state(snapshot)
+            snapshot = await self._read(turn, floor, limit, readers)
+            is_bare = turn is Turn.PAGE and snapshot is not None and _is_bare(snapshot, readers)
+            state = None if is_bare else await self._read_state(snapshot)
         if generation != self._generation or not self._roster:
             return  # read in a history that is no more, or for nobody
         if turn is Turn.PAGE:
             self._looked = looks
         if snapshot is None:
             self._lose(batch)
+        elif is_bare:
+            self._turn_away(snapshot.thread, batch)
         elif turn is Turn.PAGE:
             self._take_page(Reading(snapshot, self._host.timeline, state), batch, limit)
         else:
@@ -227,10 +234,18 @@ class Feed:
         self._sync_tokens()
         self._speak()
 
-    async def _read(self, turn: Turn, floor: int, limit: int) -> ThreadSnapshot | None:
+    def _readers(self, batch: Sequence[Subscription]) -> frozenset[Identity]:
+        """Return for whom a page is read: for who joins, else for everybody."""
+        is_look = self._looks > self._looked
+        asked = (*batch, *self._roster.everybody()) if is_look else batch
+        return frozenset(each.viewer.identity for each in asked)
+
+    async def _read(
+        self, turn: Turn, floor: int, limit: int, readers: Collection[Identity]
+    ) -> ThreadSnapshot | None:
         reader = self._host.reader
         if turn is Turn.PAGE or self._facts is None:
-            return await reader.snapshot(self.key, limit)
+            return await reader.snapshot(self.key, limit, readers)
         return await reader.delta(self._facts.id, floor, MAX_CHANGES)
 
     async def _read_state(self, snapshot: ThreadSnapshot | None) -> bytes | None:
@@ -277,7 +292,11 @@ class Feed:
             self._host.lost(self, facts.id)
         self._facts = ThreadFacts(page.snapshot)
         self._wanted = max(page.version, self._host.found(self, thread_id))
-        waited = (*self._roster.outside, *self._roster.members())
+        # A stranger is told nothing: another answer would tell him that the key is in use now.
+        found = (
+            each for each in self._roster.outside if self._facts.may_read(each.viewer.identity)
+        )
+        waited = (*found, *self._roster.members())
         for subscription in waited:
             subscription.cursor = None
             self._roster.join(subscription)
@@ -336,6 +355,21 @@ class Feed:
             if subscription.stage in {Stage.JOINING, Stage.MEMBER}:
                 self._delivery.answer_empty(subscription, self._host.timeline)
 
+    def _turn_away(self, thread: Thread, batch: Sequence[Subscription]) -> None:
+        """Answer strangers as if there were no such thread, and learn nothing of it.
+
+        So a feed that strangers alone watch is the same whether or not there is one.
+        """
+        for subscription in batch:
+            is_stranger = not subscription.viewer.identity.may_read(thread.owner)
+            if subscription.stage is Stage.JOINING and is_stranger:
+                self._delivery.answer_empty(subscription, self._host.timeline)
+        if self._facts is not None and self._facts.id != thread.id:
+            self._host.lost(self, self._facts.id)
+            self._facts = None
+            for subscription in self._roster.members():
+                self._roster.join(subscription)
+
     # ------------------------------------------------------------ tokens
 
     def _is_level(self, facts: ThreadFacts) -> bool:
@@ -349,3 +383,8 @@ class Feed:
         if self._facts is not None and self._is_level(self._facts):
             frames = self._speech.send(self._facts, tuple(self._roster.groups.values()))
             self._host.metrics.tokens.inc(frames)
+
+
+def _is_bare(page: ThreadSnapshot, readers: Collection[Identity]) -> bool:
+    """Return whether none of those for whom it was read may read it."""
+    return not any(each.may_read(page.thread.owner) for each in readers)

@@ -91,6 +91,10 @@ class Roster:
             self._all.remove(subscription)
             self._stateful.discard(subscription)
 
+    def everybody(self) -> Iterator[Subscription]:
+        """Yield all, wherever they stand."""
+        return iter(self._all)
+
     def members(self, groups: Iterator[Group] | None = None) -> list[Subscription]:
         """Return the members of these groups, or of all."""
         found = self.groups.values() if groups is None else groups

@@ -18,7 +18,7 @@ from app.http.reply import reply
 from app.http.requests import body_of, idempotency_key, json_object
 from app.http.services import HttpServices
 from app.protocol.wire import Inbound
-from app.threads.access import thread_of
+from app.threads.access import readable_run
 from app.threads.views import run_view
 
 
@@ -108,9 +108,8 @@ class RunRoutes:
             NotFound: there is none for this caller.
         """
         run_id = request.path_params["run_id"]
-        run = await self._services.reader.run(run_id) if run_id.isprintable() else None
-        if run is not None:
-            thread = await thread_of(self._services.reader, run, caller)
-            if thread is not None:
-                return run, thread
-        raise NotFound("no such run")
+        reader = self._services.reader
+        found = await readable_run(reader, run_id, caller) if run_id.isprintable() else None
+        if found is None:
+            raise NotFound("no such run")
+        return found

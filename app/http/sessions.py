@@ -156,7 +156,7 @@ class SessionRoutes:
             key = checked_key(request.path_params["session_id"])
         except InvalidArgument:
             raise _no_session() from None
-        found = await self._services.reader.snapshot(key, messages)
+        found = await self._services.reader.snapshot(key, messages, [caller])
         if (
             found is None
             or not caller.may_read(found.thread.owner)

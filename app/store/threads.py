@@ -4,9 +4,10 @@ A snapshot is one statement, so that the messages, the approvals and the version
 are of one moment; the lists in it come as JSON, which is what they are about to become.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.approval import Approval
+from app.domain.identity import Identity
 from app.domain.message import Message, plain_text
 from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run, RunStatus
@@ -47,22 +48,23 @@ SELECT format('%s-%s', system_identifier,
 a standby's old one until the first checkpoint after its promotion."""
 
 
-def _whole(which_thread: str, which_messages: str) -> str:
+def _whole(which_thread: str, which_messages: str, for_whom: str = "") -> str:
     """Return the statement that reads a thread, some of its messages and its open approvals."""
     return f"""
 SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped,
        (SELECT json_agg(x ORDER BY x.seq)
-          FROM ({MESSAGES} WHERE m.thread = t.id {which_messages}) x) AS messages,
+          FROM ({MESSAGES} WHERE m.thread = t.id {for_whom} {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
-          FROM ({APPROVALS} WHERE a.thread = t.id AND a.status = 'pending') x) AS approvals,
+          FROM ({APPROVALS} WHERE a.thread = t.id {for_whom} AND a.status = 'pending') x) AS approvals,
        (SELECT json_agg(x ORDER BY x.place)
-          FROM ({SIGNALS} WHERE g.thread = t.id AND g.read_at IS NULL) x) AS signals,
+          FROM ({SIGNALS} WHERE g.thread = t.id {for_whom} AND g.read_at IS NULL) x) AS signals,
        (SELECT json_agg(x ORDER BY x.place)
           FROM (SELECT p.id, p.input, p.place, p.created_at
-                  FROM agent_runs p WHERE p.thread = t.id AND p.status = 'pending') x) AS pending
+                  FROM agent_runs p
+                 WHERE p.thread = t.id {for_whom} AND p.status = 'pending') x) AS pending
   FROM agent_threads t
   LEFT JOIN LATERAL (SELECT r.id, r.status, r.stopped FROM agent_runs r
-                      WHERE r.thread = t.id AND r.input IS NULL
+                      WHERE r.thread = t.id {for_whom} AND r.input IS NULL
                       ORDER BY r.finished_at DESC NULLS FIRST LIMIT 1) n ON true
  WHERE {which_thread}
 """
@@ -79,7 +81,8 @@ def _sessions(whose: str) -> str:
 """
 
 
-_SNAPSHOT = _whole("t.key = $1", _NEWEST)
+_READABLE = "AND ($3::text[] IS NULL OR t.owner IS NULL OR t.owner = ANY ($3))"
+_SNAPSHOT = _whole("t.key = $1", _NEWEST, _READABLE)
 _DELTA = _whole("t.id = $1", _CHANGED)
 _SESSIONS_OF_ALL = _sessions("")
 _SESSIONS_OF_ONE = _sessions("AND t.owner = $4")
@@ -111,9 +114,11 @@ class PostgresThreadReader:
         rows = await self._db.fetch(_CHANGES, thread_id, limit, after)
         return sorted((message_from(row) for row in rows), key=lambda message: message.seq)
 
-    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
+    async def snapshot(
+        self, key: str, limit: int, readers: Collection[Identity] | None = None
+    ) -> ThreadSnapshot | None:
         """See ``ThreadReader.snapshot``."""
-        rows = await self._db.fetch(_SNAPSHOT, key, limit)
+        rows = await self._db.fetch(_SNAPSHOT, key, limit, _users(readers))
         return _snapshot(rows[0], limit) if rows else None
 
     async def delta(self, thread_id: str, after: int, limit: int) -> ThreadSnapshot | None:
@@ -151,6 +156,13 @@ class PostgresThreadReader:
         """See ``ThreadReader.timeline``."""
         timeline: str = (await self._db.fetch(_TIMELINE))[0]["timeline"]
         return timeline
+
+
+def _users(readers: Collection[Identity] | None) -> list[str] | None:
+    """Return whose threads answer to these readers; ``None``: all do."""
+    if readers is None or any(each.is_admin for each in readers):
+        return None
+    return [each.user_id for each in readers if each.user_id is not None]
 
 
 def _snapshot(row: Row, limit: int) -> ThreadSnapshot:

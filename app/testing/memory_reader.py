@@ -1,8 +1,9 @@
 """``ThreadReader`` over the same dictionaries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.approval import Approval
+from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.ports import ThreadSnapshot
 from app.domain.run import Run
@@ -38,12 +39,16 @@ class MemoryThreadReader:
         await self._db.turn()
         return self._changed(thread_id, after)[:limit]
 
-    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
+    async def snapshot(
+        self, key: str, limit: int, readers: Collection[Identity] | None = None
+    ) -> ThreadSnapshot | None:
         """See ``ThreadReader.snapshot``."""
         await self._db.turn()
         thread = self._db.by_key(key)
         if thread is None:
             return None
+        if readers is not None and not any(each.may_read(thread.owner) for each in readers):
+            return ThreadSnapshot(thread, [], [])
         rows = self._db.messages[thread.id][-limit:] if limit else []
         return self._db.snapshot(thread, rows, complete=True)
 

@@ -18,6 +18,8 @@ Access: TypeAlias = Literal["authenticated", "public", "internal"]
 _NEWEST = (1 << 63) - 1
 """The largest version that a row can have."""
 
+_NO_THREAD = "00000000-0000-0000-0000-000000000000"
+
 
 async def readable_thread(reader: ThreadReader, key: str, caller: Identity) -> Thread | None:
     """Return the thread with this key if it answers to the caller."""
@@ -30,6 +32,20 @@ async def thread_of(reader: ThreadReader, run: Run, caller: Identity) -> Thread 
     # No message is newer than the newest possible version, so only the thread is read.
     found = await reader.delta(run.thread_id, _NEWEST, 0)
     return found.thread if found is not None and caller.may_read(found.thread.owner) else None
+
+
+async def readable_run(
+    reader: ThreadReader, run_id: str, caller: Identity
+) -> tuple[Run, Thread] | None:
+    """Return a run and its thread if that answers to the caller.
+
+    A thread is looked for in any case, so that a foreign run costs what a missing one does.
+    """
+    run = await reader.run(run_id)
+    found = await reader.delta(_NO_THREAD if run is None else run.thread_id, _NEWEST, 0)
+    if run is None or found is None or not caller.may_read(found.thread.owner):
+        return None
+    return run, found.thread
 
 
 def may_see_agent(access: Access, caller: Identity) -> bool:

@@ -30,6 +30,9 @@ MAX_TIMEOUT: Final = timedelta(days=3660)
 MAX_TURNS: Final = 1000
 """The most that a start may ask for."""
 
+MAX_SEQ: Final = 1 << 60
+"""No message of a thread has a higher number, and the database's numbers go beyond it."""
+
 PAGE_LIMIT: Final = 50
 """Messages that are read when nobody says how many."""
 

@@ -1,11 +1,12 @@
 """The read side: what feeds, HTTP and functions show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from app.domain.approval import Approval
+from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.run import Run, RunStatus
 from app.domain.thread import Thread
@@ -64,8 +65,17 @@ class ThreadReader(Protocol):
         """Return up to ``limit`` messages whose version is above ``after``, by ``seq``."""
         ...
 
-    async def snapshot(self, key: str, limit: int) -> ThreadSnapshot | None:
-        """Return thread, newest messages and pending approvals, read in one snapshot."""
+    async def snapshot(
+        self, key: str, limit: int, readers: Collection[Identity] | None = None
+    ) -> ThreadSnapshot | None:
+        """Return thread, newest messages and pending approvals, read in one snapshot.
+
+        Args:
+            key: the thread's.
+            limit: of messages.
+            readers: who asks, if that is known.  What answers to none of them comes without
+                anything but the thread, so that it costs what a key costs that is not in use.
+        """
         ...
 
     async def delta(self, thread_id: str, after: int, limit: int) -> ThreadSnapshot | None:
