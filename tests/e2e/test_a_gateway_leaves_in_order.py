@@ -122,7 +122,7 @@ def test_a_half_configured_identity_is_one_sentence(
 
     log = gateway.log.read_text()
     assert code == 1
-    assert "a token has one key: keep one" in log
+    assert "a token is judged in one way: keep one" in log
     assert "Traceback" not in log
 
 
