@@ -75,7 +75,6 @@ class OrderView(_Shown):
     status: Status
     ship_to: str | None
     thread_key: str | None
-    created_at: datetime
 
 
 class Asked(_Shown):

@@ -50,7 +50,7 @@ class Shop:
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
 
-    async def call(self, name: str, caller: Identity = ANN, **arguments: object) -> Any:  # noqa: ANN401
+    async def call(self, name: str, caller: Identity = ANN, /, **arguments: object) -> Any:  # noqa: ANN401
         """Call a function as server code does: internal ones, too."""
         return await self.gateway.backend.functions.call(
             f"orders:{name}", arguments, caller=caller, internal=True
@@ -65,7 +65,7 @@ class Shop:
         """Return somebody's orders."""
         return list(await self.call("listOrders", caller))
 
-    async def refusal(self, name: str, caller: Identity = ANN, **arguments: object) -> ChatError:
+    async def refusal(self, name: str, caller: Identity = ANN, /, **arguments: object) -> ChatError:
         """Return why a call is refused."""
         with pytest.raises(ChatError) as caught:
             await self.call(name, caller, **arguments)
@@ -99,7 +99,6 @@ async def test_an_order_is_its_owners_alone_to_see(shop: Shop) -> None:
         "status",
         "shipTo",
         "threadKey",
-        "createdAt",
     }
     assert len(await shop.listed(BOB)) == 1
     assert await shop.listed(Identity("carol", frozenset({ADMIN}))) == []

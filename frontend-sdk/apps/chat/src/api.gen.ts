@@ -18,7 +18,6 @@ export interface OrderView {
   readonly status: "placed" | "paid" | "shipped" | "cancelled" | "refunded";
   readonly shipTo: string | null;
   readonly threadKey: string | null;
-  readonly createdAt: string;
 }
 
 /** The run that will answer. */

@@ -84,7 +84,6 @@ function placed(key: string, { item, priceCents }: Ware): OrderView {
     status: "placed",
     shipTo: null,
     threadKey: null,
-    createdAt: "",
   };
 }
 
