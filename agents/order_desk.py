@@ -8,6 +8,15 @@ from typing import Any
 
 from app import Agent, ToolContext, ToolError, function_tool, tool
 
+MODEL_NEEDS = ("id", "item", "quantity", "priceCents", "status", "shipTo")
+
+
+@tool
+async def list_orders(ctx: ToolContext) -> list[dict[str, Any]]:
+    """Return the person's orders, the newest first; prices are of one piece."""
+    found: list[dict[str, Any]] = await ctx.run("orders:list_orders")
+    return [{name: order[name] for name in MODEL_NEEDS} for order in found[:20]]
+
 
 @tool
 async def change_order(
@@ -24,7 +33,7 @@ async def change_order(
         raise ToolError("Say what shall be changed: quantity or ship_to.")
     changes = {"order_id": order_id, "quantity": quantity, "ship_to": ship_to}
     changed: dict[str, Any] = await ctx.run("orders:change_order", changes)
-    return changed
+    return {name: changed[name] for name in MODEL_NEEDS}
 
 
 order_desk = Agent(
@@ -38,7 +47,7 @@ order_desk = Agent(
     ),
     model="default",
     tools=[
-        function_tool("orders:list_orders"),
+        list_orders,
         change_order,
         function_tool("orders:cancel_order"),
         function_tool(

@@ -125,3 +125,11 @@ def test_stop_ends_what_speaks_and_lets_the_next_in_line_begin(
     tab.expect_answer("You said: Then one")
     tab.expect_status("completed")
     tab.expect_stored(stored(dev, tab.key))
+
+
+def test_a_server_that_has_no_orders_shows_none(open_tab: Open) -> None:
+    tab = open_tab(width=1400)
+    expect(tab.by("connection")).to_have_attribute("data-state", "open")
+
+    expect(tab.by("orders-toggle")).to_have_count(0)
+    expect(tab.by("orders")).to_have_count(0)

@@ -35,6 +35,8 @@ export function App(): ReactNode {
     (key: string) => {
       show(key);
       leave();
+      // The focus is the conversation's.
+      wasOver.current = false;
     },
     [show, leave],
   );
