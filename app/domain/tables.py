@@ -29,7 +29,8 @@ class TableWrite:
     """What was written of one table.
 
     Attributes:
-        rows: how many, as Postgres counts them in its statistics; for who compares the two.
+        rows: how many, as Postgres counts them in its statistics, for who compares the two; never
+            more, or a write that nobody announces could be taken for this one.
         keys: of the rows as they were, and as they are.
     """
 
@@ -68,6 +69,11 @@ def both_writes(one: TableWrites, other: TableWrites) -> dict[str, TableWrite]:
             )
         )
     return merged
+
+
+def uncounted(writes: TableWrites) -> dict[str, TableWrite]:
+    """Return what was written as it is told again: it may have been counted before."""
+    return {table: TableWrite(0, write.keys) for table, write in writes.items()}
 
 
 def writes_to_json(writes: TableWrites) -> dict[str, list[object]]:

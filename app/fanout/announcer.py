@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import asyncpg
 
-from app.domain.tables import TableWrite, TableWrites, both_writes
+from app.domain.tables import TableWrite, TableWrites, both_writes, uncounted
 from app.fanout.backoff import reconnect_after_s
 from app.fanout.hints import CHANNEL, thread_payloads, write_payloads
 from app.fanout.postgres import DRIVER_ERRORS, connect
@@ -104,7 +104,7 @@ class Announcer:
         except BaseException:
             for thread_id, version in batch.items():
                 self(thread_id, version)
-            self._writes = both_writes(self._writes, writes)
+            self._writes = both_writes(self._writes, uncounted(writes))  # it may have been said
             raise
 
     async def _say_the_rest(self, connection: Connection) -> None:

@@ -154,6 +154,6 @@ class LiveQueries:
 
     def depends_on(self, query: LiveQuery, reads: Reads) -> None:
         """See ``QueryHost.depends_on``."""
-        is_watched = (query.query, query.identity) in self._queries
+        is_watched = self._queries.get((query.query, query.identity)) is query
         self._dependencies.replace(query, query.reads, reads if is_watched else {})
         query.reads = reads if is_watched else {}

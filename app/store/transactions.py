@@ -31,7 +31,7 @@ from app.domain.ports import (
 )
 from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
-from app.domain.tables import Keys, both_writes
+from app.domain.tables import Keys
 from app.store import calls
 from app.store.executors import SessionExecutor
 from app.store.owed import Listeners, Owed
@@ -114,7 +114,7 @@ class PostgresUnit:
         found = await calls.remember(self._executor, call, arguments)
         self._is_remembered = True
         if found is not None:  # who made it may have died before it announced what it wrote
-            self._tracker.writes = both_writes(self._tracker.writes, found.writes)
+            self._tracker.wrote_before(found.writes)
         return found
 
     async def answer(self, call: CallKey, result: str) -> None:
@@ -192,8 +192,8 @@ class PostgresTransactions:
                 raw = await connection.get_raw_connection()
                 if has_failed(raw):  # a failed transaction's COMMIT says nothing and does nothing
                     await connection.exec_driver_sql("SELECT 1")
-        if tracker.writes:
-            self._announce_writes(tracker.writes)
+        if writes := tracker.writes:
+            self._announce_writes(writes)
         await unit.owed.pay(self._listeners)
 
     @asynccontextmanager

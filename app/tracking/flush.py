@@ -5,7 +5,7 @@ remembers: another transaction may have changed it since it was loaded.  So rows
 more than their primary key are locked and looked at before they are written.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,19 +14,19 @@ from sqlalchemy.orm import Mapper, UOWTransaction
 from sqlalchemy.orm import Session as SyncSession
 from sqlalchemy.orm.state import InstanceState
 
-from app.domain.tables import MAX_WRITTEN_KEYS, Keys, TableWrite, row_key
-from app.tracking.row_keys import is_value, names_rows
+from app.domain.tables import MAX_WRITTEN_KEYS, Keys, TableWrite, both_keys, row_key
+from app.tracking.row_keys import can_name, names_rows
 
 
 class Flush:
     """One flush, from before its first statement to after its last.
 
     Attributes:
-        tables: those that its statements wrote.
+        rows: how many its statements wrote, by table.
     """
 
     def __init__(self) -> None:
-        self.tables: set[str] = set()
+        self.rows: dict[str, int] = {}
         self._before: dict[InstanceState[Any], Mapping[str, object]] = {}
         """By row that is there already: the values that name it, locked."""
 
@@ -58,40 +58,55 @@ class Flush:
             if state is not None:
                 self._before[state] = dict(zip(names, row[len(keys) :], strict=True))
 
+    def wrote(self, table: str, rows: int) -> None:
+        """Note a statement of it."""
+        self.rows[table] = self.rows.get(table, 0) + rows
+
     def writes(self, work: UOWTransaction) -> Iterator[tuple[str, TableWrite, bool]]:
-        """Yield table, write, and whether a row went; called when all is written."""
-        told: set[str] = set()
+        """Yield table, write, and whether a row may have gone; called when all is written."""
+        keys: dict[str, Keys] = {}
+        objects: Counter[str] = Counter()
+        gone: set[str] = set()
         for state, (is_gone, is_listed_only) in work.states.items():
-            tables = {str(getattr(table, "name", "")) for table in state.mapper.tables}
-            if is_listed_only or not tables & self.tables:
+            if is_listed_only and not is_gone:
                 continue
-            told |= tables
-            keys = self._keys(state, is_gone=is_gone) if len(tables) == 1 else None
-            for table in tables:
-                yield table, TableWrite(1, keys), is_gone
-        for table in self.tables - told:  # rows without an object, that tie two tables together
-            yield table, TableWrite(0, None), True
+            # One that is deleted, and only listed, was replaced by another with its key.
+            tables = {str(getattr(table, "name", "")) for table in state.mapper.tables}
+            found = self._keys(state, is_gone=is_gone) if len(tables) == 1 else None
+            for table in tables & set(self.rows):
+                keys[table] = both_keys(keys.get(table, frozenset()), found, MAX_WRITTEN_KEYS)
+                objects[table] += 1
+                gone |= {table} if is_gone else set()
+        for table, rows in self.rows.items():
+            if rows > objects[table]:  # rows without an object, that tie two tables together
+                keys[table] = None
+                gone.add(table)
+            yield table, TableWrite(rows, keys.get(table)), table in gone
 
     def _keys(self, state: "InstanceState[Any]", *, is_gone: bool) -> Keys:
         """Return what names a row before and after; ``None`` if that is not known."""
-        before = self._before.get(state)
-        if before is None:
-            if state.key is not None and _needs_a_look(state.mapper):
-                return None
-            before = {}
+        before = self._before.get(state, {})
+        if not before and state.key is not None and _needs_a_look(state.mapper):
+            return None
+        identity = state.key[1] if state.key is not None else ()
+        keys = dict(zip(state.mapper.primary_key, identity, strict=False))
         found: set[str] = set()
         for column in _naming(state.mapper):
             name = state.mapper.get_property_by_column(column).key
             values: list[object] = []
             if column.name in before:
                 values.append(before[column.name])
+            if column in keys:
+                values.append(keys[column])
             if not is_gone and name in state.dict:
                 values.append(state.dict[name])
-            if not values and column.primary_key and state.key is not None:
-                values.append(state.key[1][0])
-            if not values or not all(value is None or is_value(value) for value in values):
-                return None
-            found |= {row_key(column.name, value) for value in values if is_value(value)}
+            elif not is_gone and column not in keys:
+                return None  # not loaded, or made by the database
+            for value in values:
+                if can_name(value, column):
+                    found.add(row_key(column.name, value))
+                elif value is not None:
+                    return None
         return frozenset(found)
 
 

@@ -43,15 +43,13 @@ Value: TypeAlias = int | str | UUID
 
 _MAX_VALUES: Final = 50
 """Values of an ``IN`` that are taken for keys."""
-_PLAIN: Final = frozenset(
-    {Integer, BigInteger, SmallInteger, INTEGER, BIGINT, SMALLINT}
-    | {String, Text, Unicode, UnicodeText, VARCHAR, TEXT, AutoString}
-)
+_INTEGERS: Final = frozenset({Integer, BigInteger, SmallInteger, INTEGER, BIGINT, SMALLINT})
+_TEXTS: Final = frozenset({String, Text, Unicode, UnicodeText, VARCHAR, TEXT, AutoString})
 """Of exactly these types: others that derive from them compare in ways of their own (CITEXT, CHAR,
 enums)."""
 _SOURCE: Final = re.compile(r"\bfrom\b", re.IGNORECASE)
 _ONE_TABLE: Final = re.compile(r'\bfrom\s+"?[\w.]+"?\s+where\b', re.IGNORECASE)
-_MORE_TABLES: Final = re.compile(r"\b(join|union|intersect|except|with)\b", re.IGNORECASE)
+_MORE_TABLES: Final = re.compile(r"\b(join|union|intersect|except|with|table)\b", re.IGNORECASE)
 
 
 def names_rows(column: "Column[Any]") -> bool:
@@ -60,18 +58,29 @@ def names_rows(column: "Column[Any]") -> bool:
     A key, or a column that somebody looks rows up by: indexed, unique, a foreign key.  Its type is
     one whose values compare in the database as they do here.
     """
-    kind = column.type
-    is_plain = type(kind) in _PLAIN or (isinstance(kind, Uuid) and kind.as_uuid)
-    if not is_plain or getattr(kind, "collation", None) is not None:
+    if _python_type(column) is None or getattr(column.type, "collation", None) is not None:
         return False
     is_key = column.primary_key and len(column.table.primary_key) == 1
     return bool(is_key or column.index or column.unique or column.foreign_keys)
 
 
-def is_value(value: object) -> TypeGuard[Value]:
-    """Return whether a value can name rows."""
-    # A bool is an int; a str with a name of its own (an enum) is stored by that name, perhaps.
-    return type(value) in {int, str} or isinstance(value, UUID)
+def can_name(value: object, column: "Column[Any]") -> TypeGuard[Value]:
+    """Return whether a value is written in one way only, so that it can name rows.
+
+    A bool is an int; a str with a name of its own (an enum) is stored by that name, perhaps; and
+    the str of a UUID may be upper case.
+    """
+    expected = _python_type(column)
+    return isinstance(value, UUID) if expected is UUID else type(value) is expected
+
+
+def _python_type(column: "Column[Any]") -> type[Value] | None:
+    kind = column.type
+    if type(kind) in _INTEGERS:
+        return int
+    if type(kind) in _TEXTS:
+        return str
+    return UUID if isinstance(kind, Uuid) and kind.as_uuid else None
 
 
 def keys_read(
@@ -121,14 +130,14 @@ def _keys_of(term: object, table: str, parameters: Mapping[str, object]) -> froz
         if column.table.name != table or not names_rows(column):
             continue
         values = _values(term, other, parameters)
-        if values is not None:
+        if values is not None and all(can_name(value, column) for value in values):
             return frozenset(row_key(column.name, value) for value in values)
     return None
 
 
 def _values(
     term: "BinaryExpression[Any]", other: object, parameters: Mapping[str, object]
-) -> list[Value] | None:
+) -> list[Any] | None:
     if not isinstance(other, BindParameter):
         return None
     given = parameters.get(other.key, other.effective_value)
@@ -136,6 +145,4 @@ def _values(
         given = [given]
     elif term.operator is not operators.in_op or not isinstance(given, (list, tuple)):
         return None
-    if len(given) > _MAX_VALUES or not all(map(is_value, given)):
-        return None
-    return list(given)
+    return list(given) if len(given) <= _MAX_VALUES else None

@@ -84,10 +84,10 @@ def _done(  # noqa: PLR0917  # SQLAlchemy's signature
     context: DefaultExecutionContext | None,
     executemany: object,
 ) -> None:
-    del parameters, executemany
     tracker = _tracker_of(connection, context)
     if tracker is not None:
-        tracker.done(statement, cursor.rowcount)
+        sets = len(parameters) if executemany and isinstance(parameters, (list, tuple)) else 0
+        tracker.done(statement, cursor.rowcount, sets)
 
 
 def _tracker_of(connection: Connection, context: DefaultExecutionContext | None) -> Tracker | None:

@@ -20,6 +20,8 @@ _WRITING: Final = re.compile(
     r"\b(insert\s+into|update|delete\s+from|merge\s+into|truncate|copy|call|do)\b", re.IGNORECASE
 )
 
+_SAYS_ROWS: Final = re.compile(r"\s*(insert|update|delete)\b", re.IGNORECASE)
+
 
 class Vocabulary:
     """The tables of some metadata, as they are when they are asked for."""
@@ -40,21 +42,31 @@ class Vocabulary:
             self._known = size, frozenset(name for name in names if not name.startswith(OURS))
             self.named_in.cache_clear()
 
-    def touched_with(self, table: str) -> frozenset[str]:
-        """Return the tables that the database itself changes when rows of this one go."""
+    def touched_with(self, table: str, *, is_gone: bool) -> frozenset[str]:
+        """Return the tables that the database itself changes along with this one.
+
+        Args:
+            table: rows of it were written; it may be among those that it touches.
+            is_gone: rows of it may have been deleted.
+        """
         found: set[str] = set()
-        waiting = [table]
+        waiting = [(table, is_gone)]
         while waiting:
-            gone = waiting.pop()
+            written, is_gone = waiting.pop()
             for other in self._metadata.tables.values():
-                if other.name not in found and other.name != table and _follows(other, gone):
+                if other.name not in found and _follows(other, written, is_gone=is_gone):
                     found.add(other.name)
-                    waiting.append(other.name)
+                    waiting.append((other.name, True))
         return frozenset(found)
 
     def _named_in(self, statement: str) -> frozenset[str]:
         words = {word.lower() for word in _WORD.findall(statement)}
         return frozenset(name for name in self._known[1] if _words_of(name) <= words)
+
+
+def says_rows(statement: str) -> bool:
+    """Return whether what the driver counts are the rows that a statement wrote."""
+    return _SAYS_ROWS.match(statement) is not None
 
 
 def _words_of(name: str) -> frozenset[str]:
@@ -65,7 +77,9 @@ def _is_writing(statement: str) -> bool:
     return _WRITING.search(_LOCKING.sub("", statement)) is not None
 
 
-def _follows(table: Table, gone: str) -> bool:
+def _follows(table: Table, written: str, *, is_gone: bool) -> bool:
     return any(
-        key.ondelete is not None and key.column.table.name == gone for key in table.foreign_keys
+        key.column.table.name == written
+        and ((is_gone and key.ondelete is not None) or key.onupdate is not None)
+        for key in table.foreign_keys
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.write_ledger import EXPLAINS_S, WriteLedger
+from app.gateway.write_ledger import EXPLAINS_S, LATE_S, WriteLedger
 
 pytestmark = pytest.mark.req("IMP-02")
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.req("IMP-02")
 def a_ledger(counter: int = 100) -> WriteLedger:
     ledger = WriteLedger()
     ledger.keep({"orders"})
-    ledger.missed({"orders": counter}, 0)
+    ledger.missed({"orders": counter}, -2 * LATE_S)
     return ledger
 
 
@@ -61,18 +61,54 @@ def test_a_table_without_counters_is_left_alone() -> None:
     assert ledger.missed({}, 2) == set()
 
 
-@given(
-    steps=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=1, max_size=40
-    )
+def test_a_word_that_comes_after_its_count_hides_nothing_that_follows() -> None:
+    ledger = a_ledger()
+    assert ledger.missed({"orders": 103}, 1) == {"orders"}
+    ledger.heard("orders", 3, 1.1)
+
+    assert ledger.missed({"orders": 103}, 2) == set()
+    assert ledger.missed({"orders": 104}, 4) == {"orders"}
+
+
+def test_a_word_that_comes_after_the_first_look_hides_nothing_that_follows() -> None:
+    ledger = WriteLedger()
+    ledger.keep({"orders"})
+    assert ledger.missed({"orders": 103}, 1) == {"orders"}
+    ledger.heard("orders", 3, 1.1)
+
+    assert ledger.missed({"orders": 104}, 4) == {"orders"}
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=1, max_size=40
 )
+
+
+@given(steps=STEPS)
 def test_every_unannounced_write_is_found_when_all_is_counted_at_once(
     steps: list[tuple[int, int, bool]],
 ) -> None:
     ledger, counter = a_ledger(0), 0
-    for now, (announced, silent, is_silent) in enumerate(steps, 1):
+    for number, (announced, silent, is_silent) in enumerate(steps, 1):
+        now = number * 2 * LATE_S
         ledger.heard("orders", announced, now)
         counter += announced + (silent if is_silent else 0)
         found = ledger.missed({"orders": counter}, now)
 
         assert found == ({"orders"} if is_silent and silent else set())
+
+
+@given(steps=STEPS)
+def test_every_unannounced_write_is_found_when_words_come_late(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    ledger, counter = a_ledger(0), 0
+    for now, (announced, silent, is_late) in enumerate(steps, 1):
+        counter += announced + silent
+        if not is_late:
+            ledger.heard("orders", announced, now)
+        found = ledger.missed({"orders": counter}, now)
+        if is_late:
+            ledger.heard("orders", announced, now + 0.1)
+
+        assert found or not silent
