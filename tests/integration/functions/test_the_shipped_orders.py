@@ -193,13 +193,16 @@ async def test_an_order_goes_its_way_and_no_other(shop: Shop) -> None:
     assert [order["status"] for order in await shop.listed()] == ["refunded"]
 
 
-async def test_what_nobody_pays_for_is_given_up_after_a_week(shop: Shop) -> None:
+async def test_what_nobody_pays_for_is_given_up_after_a_week(
+    shop: Shop, declared: Declarations
+) -> None:
     old, paid, fresh = [await shop.placed(key=f"key-of-{name}") for name in ("a", "b", "c")]
     await shop.call("payOrder", orderId=paid)
     await shop.gateway.database.fetch(
         f"UPDATE orders SET created_at = now() - interval '8 days' WHERE id <> {fresh}"  # noqa: S608
     )
 
+    assert [plan.name for plan in declared.crons] == ["give-up-unpaid-orders"]
     assert await shop.call("giveUpUnpaid", ANONYMOUS) == 1
     assert {order["id"]: order["status"] for order in await shop.listed()} == {
         old: "cancelled",

@@ -78,7 +78,10 @@ export function OrdersPanel({ over, close, show }: OrdersPanelProps): ReactNode 
             ))}
           </ul>
           {orders?.length === 0 && (
-            <p className="none">No orders yet. Order something: every open tab will show it.</p>
+            <p className="none">
+              No orders yet. Order something, and every open tab shows it; then ask the desk about
+              it.
+            </p>
           )}
         </div>
       </aside>
