@@ -83,12 +83,11 @@ class SessionRoutes:
         slug = request.path_params["slug"]
         limit, before = _LIMIT.read(request) or SESSIONS, _PAGE.read(request)
         agent = self._services.agents.get(slug)
-        if agent is None:
-            raise NotFound(f"no agent {slug!r}")
         threads = await self._services.reader.sessions(
             slug, caller.user_id, everybody=caller.is_admin, before=before, limit=limit
         )
-        if not (threads or sees(agent, caller)):
+        # Looked for in any case, so that an internal agent costs what a missing one does.
+        if agent is None or not (threads or sees(agent, caller)):
             raise NotFound(f"no agent {slug!r}")
         sessions = [{"sessionId": each.key, **thread_summary(each)} for each in threads]
         following = threads[-1].id if len(threads) == limit else None

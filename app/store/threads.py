@@ -55,7 +55,8 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
        (SELECT json_agg(x ORDER BY x.seq)
           FROM ({MESSAGES} WHERE m.thread = t.id {for_whom} {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
-          FROM ({APPROVALS} WHERE a.thread = t.id {for_whom} AND a.status = 'pending') x) AS approvals,
+          FROM ({APPROVALS}
+                 WHERE a.thread = t.id {for_whom} AND a.status = 'pending') x) AS approvals,
        (SELECT json_agg(x ORDER BY x.place)
           FROM ({SIGNALS} WHERE g.thread = t.id {for_whom} AND g.read_at IS NULL) x) AS signals,
        (SELECT json_agg(x ORDER BY x.place)
