@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.authoring.agent_reference import agents
     from app.authoring.agent_tool import agent_as_tool
     from app.authoring.announcing import announce_writes, stop_announcing
+    from app.authoring.approval_policy import ApprovalPolicy
     from app.authoring.contexts import ActionContext, MutationContext, QueryContext
     from app.authoring.crons import crons
     from app.authoring.function_tool import function_tool
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ActionContext",
     "Agent",
+    "ApprovalPolicy",
     "Conflict",
     "Forbidden",
     "Identity",
@@ -57,6 +59,7 @@ _HOMES = {
     "agent": ("Agent",),
     "agent_reference": ("agents",),
     "agent_tool": ("agent_as_tool",),
+    "approval_policy": ("ApprovalPolicy",),
     "announcing": ("announce_writes", "stop_announcing"),
     "contexts": ("ActionContext", "MutationContext", "QueryContext"),
     "crons": ("crons",),

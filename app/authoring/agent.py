@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, Union, get_args
+from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
 from pydantic_core import to_jsonable_python
 
@@ -24,6 +24,7 @@ from app.threads.access import Access
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
 )
+Autonomy: TypeAlias = Literal["as_coded", "always_ask"]
 NamedTool: TypeAlias = Tool | FunctionTool | AgentTool
 AnyTool: TypeAlias = Union[NamedTool, "Agent"]
 
@@ -55,6 +56,8 @@ class Agent:
         version: pins runs to workers that have this version of the agent.
         timeout: a run fails as ``TIMED_OUT`` this long after it could begin.
         initial_state: the synced state that a new thread begins with; ``None`` for none.
+        owner: who is responsible for it, an e-mail or user id.
+        autonomy: whether only marked calls wait for a person, or all.
     """
 
     def __init__(
@@ -75,6 +78,8 @@ class Agent:
         version: str | None = None,
         timeout: float | timedelta | None = None,
         initial_state: object = None,
+        owner: str | None = None,
+        autonomy: Autonomy = "as_coded",
     ) -> None:
         """Declare an agent.
 
@@ -99,6 +104,10 @@ class Agent:
             version: see the class; without one, any worker takes any run.
             timeout: a duration or seconds; waiting counts.  By default there is no limit.
             initial_state: anything with a JSON form.
+            owner: e-mail or user id of who is responsible: may decide calls for which no
+                approvers are named.
+            autonomy: ``"always_ask"`` lets every call wait for a person, ``"as_coded"`` those
+                whose tool says ``needs_approval``.
 
         Raises:
             DeclarationError: something contradicts something; the message names the fix.
@@ -125,6 +134,12 @@ class Agent:
         self.version = _checked_version(version, self.place)
         self.timeout = _checked_timeout(timeout, self.place)
         self.initial_state = _checked_state(initial_state, self.place)
+        self.owner = owner
+        if autonomy not in get_args(Autonomy):
+            raise self.place.error(
+                f"autonomy={autonomy!r}: it is one of {', '.join(get_args(Autonomy))}"
+            )
+        self.autonomy: Autonomy = autonomy
         self._slug = None if slug is None else _checked_slug(slug, self.place)
         self._name = name
 

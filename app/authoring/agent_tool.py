@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from app.authoring.approval_policy import NeedsApproval
 from app.authoring.place import Place, calling_place
 from app.authoring.tool_schema import parameters_from_schema
-from app.authoring.tools import NeedsApproval, Offer, ToolOptions, check_tool_name
+from app.authoring.tools import Offer, ToolOptions, check_tool_name
 
 if TYPE_CHECKING:
     from app.authoring.agent import Agent

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 from pydantic_core import to_jsonable_python
 
+from app.authoring.approval_policy import NeedsApproval
 from app.authoring.functions import ServerFunction
 from app.authoring.place import Place, calling_place
 from app.authoring.tool_context import ToolContext
 from app.authoring.tool_schema import Arguments, SchemaMistake, parameters_from_hints
 from app.authoring.tools import (
-    NeedsApproval,
     Tool,
     ToolOptions,
     as_duration,
@@ -112,7 +112,8 @@ def function_tool(
         function_path: ``"module:name"``, or the decorated function itself.
         name: what the model calls it; by default the function's own name.
         description: what the model is told instead of the function's docstring.
-        needs_approval: ``True``, or a predicate over the validated arguments.
+        needs_approval: ``True``, a predicate over the validated arguments, or an
+            ``ApprovalPolicy``.
         timeout: bound of one attempt, a duration or seconds.
         retries: how often a failing call is tried again; by default as the agent says.
         sequential: it runs alone among the calls of a turn.

@@ -7,7 +7,7 @@ the agents folder is loaded and then reached by reference, ``module:name``.
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -35,6 +35,8 @@ class ServerFunction(Generic[P, R]):
         internal: whether only server code may call it.
         idempotent: whether the body may run again when a call is repeated under its
             dedupe key.  Otherwise an action that was cut off is not tried again.
+        reads: tables of the product's that a query answers from: whoever watches it hears of
+            their changes.
         place: where it is written.
     """
 
@@ -46,12 +48,14 @@ class ServerFunction(Generic[P, R]):
         name: str | None = None,
         internal: bool = False,
         idempotent: bool = False,
+        reads: Collection[str] = (),
     ) -> None:
         functools.update_wrapper(self, body)
         self.kind = kind
         self.name = name or str(getattr(body, "__name__", ""))
         self.internal = internal
         self.idempotent = idempotent
+        self.reads = frozenset(reads)
         self.body = body
         self.place = place_of(body)
         if not inspect.iscoroutinefunction(body):

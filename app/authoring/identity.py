@@ -1,4 +1,4 @@
-"""Who is calling, as the team's own code meets it: ``ctx.auth``, and what ``AUTHENTICATE`` answers."""
+"""Who is calling, as the team's code meets it: ``ctx.auth``, and what ``AUTHENTICATE`` answers."""
 
 from app.domain.identity import Identity
 

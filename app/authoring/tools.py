@@ -13,8 +13,9 @@ import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
+from app.authoring.approval_policy import NeedsApproval, check_needs_approval
 from app.authoring.off_loop import off_loop
 from app.authoring.place import Place, calling_place
 from app.authoring.tool_context import ToolContext
@@ -28,9 +29,6 @@ from app.authoring.tool_schema import (
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-NeedsApproval: TypeAlias = bool | Callable[[Any], bool | Awaitable[bool]]
-"""``True``, or a predicate over the validated arguments: ``lambda call: call.amount > 5000``."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what both big providers accept
 
@@ -62,7 +60,7 @@ class ToolOptions:
     """How calls of a tool are treated.
 
     Attributes:
-        needs_approval: whether a person has to agree to a call first.
+        needs_approval: whether a person has to agree to a call first, and who.
         timeout: bound of one attempt.  A thread cannot be stopped: a plain function
             that took too long runs on while it is started again.
         retries: how often a failing call is tried again; ``None``: as the agent says.
@@ -76,8 +74,7 @@ class ToolOptions:
 
     def check(self, place: Place) -> None:
         """Refuse options that cannot be kept."""
-        if not (isinstance(self.needs_approval, bool) or callable(self.needs_approval)):
-            raise place.error("needs_approval is True, False or a predicate over the call")
+        check_needs_approval(self.needs_approval, place)
         if self.timeout is not None and self.timeout <= timedelta(0):
             raise place.error("timeout has to be longer than nothing")
         if self.retries is not None and self.retries < 0:
@@ -157,7 +154,8 @@ def tool(
         function: the function, when the decorator stands bare.
         name: another name than the function's own.
         description: what the model is told instead of the docstring.
-        needs_approval: ``True``, or a predicate over the validated arguments.
+        needs_approval: ``True``, a predicate over the validated arguments
+            (``lambda call: call.amount > 5000``), or an ``ApprovalPolicy``.
         timeout: bound of one attempt, a duration or seconds.
         retries: how often a failing call is tried again; by default as the agent says.
         sequential: it runs alone among the calls of a turn.

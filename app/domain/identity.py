@@ -13,6 +13,7 @@ class Identity:
     Attributes:
         user_id: the verified subject, or ``None`` for anonymous.
         roles: ``admin`` is the one that means something here; others are the team's.
+        email: as the token says, if it does and does not say that it was never verified.
         scopes: the only functions that this caller may use, as ``module:name`` or
             ``module:*``; ``None``: all that the user may.
         issued_at: since when the token is good, if it says so.  Taking back a user's tokens
@@ -23,6 +24,7 @@ class Identity:
     roles: frozenset[str] = frozenset()
     scopes: frozenset[str] | None = None
     issued_at: datetime | None = field(default=None, compare=False)
+    email: str | None = None
 
     @property
     def is_admin(self) -> bool:

@@ -99,9 +99,12 @@ def open_result_part(call_id: str, name: str) -> Part:
     return {"type": "tool_result", "toolCallId": call_id, "name": name}
 
 
-def tool_result_part(call_id: str, name: str, output: Json, *, is_error: bool) -> Part:
-    """Return the result of a call."""
-    return {**open_result_part(call_id, name), "output": output, "isError": is_error}
+def tool_result_part(
+    call_id: str, name: str, output: Json, *, is_error: bool, edited_input: Json = None
+) -> Part:
+    """Return the result of a call; ``edited_input``: with which arguments a person let it run."""
+    part: Part = {**open_result_part(call_id, name), "output": output, "isError": is_error}
+    return part if edited_input is None else {**part, "editedInput": edited_input}
 
 
 def interrupted_part(part: Part) -> Part:

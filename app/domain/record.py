@@ -48,12 +48,16 @@ class FilledMessage:
 
 @dataclass(frozen=True, slots=True)
 class NewApproval:
-    """A decision to ask for.  ``input`` is the JSON of the arguments that are shown."""
+    """A decision to ask for.
+
+    ``input`` is the JSON of the arguments that are shown, ``rules`` that of ``ApprovalRules``.
+    """
 
     id: str
     tool_call_id: str
     name: str
     input: str
+    rules: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,10 @@ MAX_WRITTEN_KEYS = 32
 MAX_READ_KEYS = 500
 """Row keys that a watcher may name; one that names more depends on the table."""
 
+THREADS = "agent_threads"
+"""The one table of the product's that queries may depend on: each change of a thread, its runs or
+its approvals is one of its row."""
+
 Keys: TypeAlias = frozenset[str] | None
 """Hashes of row keys; ``None``: any row."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from app.authoring.agent import NamedTool
 from app.authoring.producer import DeliveryMode, RunRequest
 from app.authoring.scheduler import FunctionReference
 from app.authoring.tools import as_duration
@@ -60,6 +61,16 @@ class AgentCard(Protocol):
     @property
     def timeout(self) -> timedelta | None:
         """How long a run of it may take."""
+        ...
+
+    @property
+    def owner(self) -> str | None:
+        """Who is responsible for it: an e-mail or a user id."""
+        ...
+
+    @property
+    def tools(self) -> Mapping[str, NamedTool]:
+        """What it may call."""
         ...
 
     @property

@@ -1,46 +1,32 @@
-"""``agents:agentRun``, ``agentCancel``, ``agentRetry``, ``agentResolveApproval``: what clients do.
+"""``agents:agentRun``, ``agentCancel``, ``agentRetry``: what clients do.
 
 They check for themselves who may do it (R8).  What a later issue brings is refused
 by name rather than ignored.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
 from app.authoring.contexts import ActionContext, MutationContext
 from app.authoring.functions import ServerFunction, action, mutation
-from app.domain.approval import Decision
-from app.domain.errors import InvalidArgument, NotFound
+from app.domain.errors import InvalidArgument
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_reads import Key
 from app.threads.access import (
-    check_may_decide,
     check_may_retry,
     check_may_start,
     readable_thread,
 )
-from app.threads.limits import MAX_REASON
 
 
 class AgentCallFunctions:
     """The calls, over the agents that were loaded."""
 
-    def __init__(
-        self, runs: AgentRuns, agents: Mapping[str, AgentCard], *, open_threads_decide: bool
-    ) -> None:
-        """Hold what the calls need.
-
-        Args:
-            runs: the stores.
-            agents: by slug.
-            open_threads_decide: whether whoever knows an ownerless thread's key may decide
-                its approvals (R9).
-        """
+    def __init__(self, runs: AgentRuns, agents: Mapping[str, AgentCard]) -> None:
         self._runs = runs
         self._agents = agents
-        self._open_threads_decide = open_threads_decide
 
     def functions(self) -> Sequence[ServerFunction[..., Any]]:
         """Return the declarations."""
@@ -48,7 +34,6 @@ class AgentCallFunctions:
             mutation(name="agent_run")(self.run),
             action(name="agent_cancel", idempotent=True)(self.cancel),
             action(name="agent_retry")(self.retry),
-            action(name="agent_resolve_approval", idempotent=True)(self.resolve_approval),
         ]
 
     async def run(
@@ -113,27 +98,6 @@ class AgentCallFunctions:
         card = self._agents.get(thread.agent)
         check_may_retry(thread, card.access if card else None, ctx.auth)
         return {"retried": await self._runs.store.retry(thread.id, run_id) is not None}
-
-    async def resolve_approval(
-        self,
-        ctx: ActionContext,
-        *,
-        key: Key,
-        tool_call_id: Annotated[str, Field(min_length=1)],
-        decision: Literal["approved", "denied"],
-        reason: Annotated[str, Field(max_length=MAX_REASON)] | None = None,
-        edited_input: JsonValue = None,
-    ) -> dict[str, str]:
-        """Decide the tool call that waits; the same decision again answers the stored one."""
-        _refuse_later_options(editedInput=edited_input)
-        thread = await self._runs.reader.find(key)
-        check_may_decide(thread, ctx.auth, open_threads=self._open_threads_decide)
-        approval = thread and await self._runs.store.decide(
-            thread.id, tool_call_id, Decision(decision), ctx.auth, reason
-        )
-        if approval is None:
-            raise NotFound(f"no approval for tool call {tool_call_id!r}")
-        return {"approvalId": approval.id, "decision": approval.status.value}
 
 
 def _refuse_later_options(**options: JsonValue) -> None:

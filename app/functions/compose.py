@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
+from app.authoring.binding import bound_tool
+from app.authoring.function_tool import FunctionCatalog
+from app.authoring.tool_schema import ArgumentsRefused
+from app.domain.errors import Conflict, InvalidArgument
+from app.domain.storable import Json
 from app.functions.agent_runs import AgentCard, AgentRuns
+from app.functions.builtin_approvals import ApprovalFunctions, CheckInput
 from app.functions.builtin_calls import AgentCallFunctions
 from app.functions.builtin_reads import ThreadReads
 from app.functions.builtin_signals import SignalFunctions
@@ -35,7 +41,24 @@ def compose_functions(
     """
     registry.add_built_ins(ThreadReads(runs.reader).functions())
     registry.add_built_ins(ThreadWrites(runs.writer, runs.ids).functions())
-    calls = AgentCallFunctions(runs, agents, open_threads_decide=open_threads_decide)
-    registry.add_built_ins(calls.functions())
+    registry.add_built_ins(AgentCallFunctions(runs, agents).functions())
+    approvals = ApprovalFunctions(
+        runs, agents, _check_input(agents, registry), open_threads_decide=open_threads_decide
+    )
+    registry.add_built_ins(approvals.functions())
     registry.add_built_ins(SignalFunctions(runs.reader).functions())
     return Functions(registry, transactions, runs, agents, metrics)
+
+
+def _check_input(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> CheckInput:
+    def check(agent: str, tool: str, arguments: Mapping[str, Json]) -> None:
+        card = agents.get(agent)
+        offered = None if card is None else card.tools.get(tool)
+        if offered is None:
+            raise Conflict(f"{agent} has no tool {tool!r} any more, so nothing can be changed")
+        try:
+            bound_tool(offered, catalog).parameters.validate(dict(arguments))
+        except ArgumentsRefused as refused:
+            raise InvalidArgument(f"editedInput does not fit {tool}: {refused}") from None
+
+    return check

@@ -130,6 +130,7 @@ class Functions:
                 f"{found.ref} is a {found.function.kind}; only queries can be subscribed to"
             )
         arguments = found.signature.take(args)
+        reads.update(dict.fromkeys(found.function.reads))
         with self._measured(found):
             query = self._query(found, arguments, caller, reads)
             return await _deliberate(found, _in_time(query))

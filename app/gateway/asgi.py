@@ -137,6 +137,7 @@ class Gateway:
     def on_hint(self, thread_id: str, version: int) -> None:
         """Hear that a thread has this version."""
         self.feeds.on_hint(thread_id, version)
+        self.queries.on_thread(thread_id)
 
     def on_writes(self, writes: TableWrites) -> None:
         """Hear what was written of the team's tables."""

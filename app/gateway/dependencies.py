@@ -21,6 +21,10 @@ class Dependencies(Generic[Reader]):
         """The tables that anybody reads."""
         return frozenset((*self._of_table, *self._of_rows))
 
+    def __contains__(self, table: str) -> bool:
+        """Return whether anybody reads the table."""
+        return table in self._of_table or table in self._of_rows
+
     def replace(self, reader: Reader, before: Reads, now: Reads) -> None:
         """Note what a reader reads now, instead of what it read before."""
         for table, keys in before.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from app.domain.identity import Identity
 from app.domain.ports import Clock
 from app.domain.storable import Json
-from app.domain.tables import Keys, Reads, TableWrite, TableWrites
+from app.domain.tables import THREADS, Keys, Reads, TableWrite, TableWrites, row_key
 from app.gateway.dependencies import Dependencies
 from app.gateway.live_query import LiveQuery
 from app.gateway.metrics import GatewayMetrics
@@ -113,6 +113,11 @@ class LiveQueries:
             self._ledger.heard(table, write.rows, now)
             for live in self._dependencies.touched_by(table, write.keys):
                 live.touch()
+
+    def on_thread(self, thread_id: str) -> None:
+        """Touch the queries that are about threads, of which this one has changed."""
+        if THREADS in self._dependencies or self._asked:
+            self.hear({THREADS: TableWrite(1, frozenset({row_key("id", thread_id)}))})
 
     def touch_all(self) -> None:
         """Ask every query again: nobody knows what was missed."""

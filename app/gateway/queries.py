@@ -16,6 +16,7 @@ from pydantic.alias_generators import to_camel
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.storable import Json
 from app.protocol.calls import (
+    AGENT_APPROVALS,
     AGENT_MESSAGES,
     AGENT_STATE,
     AGENT_THREAD,
@@ -28,6 +29,8 @@ from app.protocol.wire import first_fault
 Args = TypeVar("Args", bound=BaseModel)
 
 _BUILT_IN = AGENT_THREAD.partition(":")[0]
+_ASKED = frozenset({AGENT_APPROVALS})
+"""Built-in queries that are about more than one thread, so no feed serves them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def parse_query(reference: str, args: Mapping[str, Json]) -> Query:
             return ThreadQuery(_checked(agent_thread_args, args).key)
         case str(found) if found == AGENT_STATE:
             return StateQuery(_checked(agent_state_args, args).key)
-        case _ if module == _BUILT_IN:
+        case found if module == _BUILT_IN and found not in _ASKED:
             raise NotFound(f"nothing called {reference!r} can be subscribed to")
         case found:
             return FunctionQuery(found, json.dumps(args, sort_keys=True))

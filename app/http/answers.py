@@ -5,7 +5,9 @@ from typing import Any
 
 from pydantic import Field
 
+from app.protocol.calls import ResolvedApproval
 from app.protocol.rows import (
+    ApprovalRecord,
     Message,
     PendingApproval,
     RunError,
@@ -82,6 +84,18 @@ class Session(SessionSummary):
     messages: tuple[Message, ...]
     pending_approvals: tuple[PendingApproval, ...]
     waiting: tuple[WaitingSend, ...]
+
+
+class ApprovalList(Outbound):
+    """Approvals: those that wait, oldest first; then, newest first, those that were decided."""
+
+    approvals: tuple[ApprovalRecord, ...]
+
+
+class ResolvedList(Outbound):
+    """The decisions that now stand."""
+
+    decisions: tuple[ResolvedApproval, ...]
 
 
 class Cancelled(Outbound):

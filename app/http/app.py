@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from app.http.agents import AgentRoutes
+from app.http.approvals import ApprovalRoutes
 from app.http.dev import dev_routes
 from app.http.endpoint import Endpoints
 from app.http.faults import fault_response
@@ -24,6 +25,7 @@ def http_routes(services: HttpServices) -> list[BaseRoute]:
     """Return every route.  In development the last one takes whatever is left."""
     routes: list[BaseRoute] = [
         *OperationRoutes(services).routes(),
+        *ApprovalRoutes(services).routes(),
         *SessionRoutes(services).routes(),
         *AgentRoutes(services).routes(),
         *RunRoutes(services).routes(),

@@ -129,7 +129,15 @@ class Authenticator:
             subject,
             roles_in(claims, self._settings.roles_claim),
             issued_at=_moment(claims.get("iat")),
+            email=_verified_email(claims),
         )
+
+
+def _verified_email(claims: Mapping[str, Any]) -> str | None:
+    """Return the e-mail of a token, unless the provider says that nobody has verified it."""
+    email = claims.get("email")
+    is_said = isinstance(email, str) and 0 < len(email) <= MAX_USER_ID and email.isprintable()
+    return email if is_said and claims.get("email_verified", True) is True else None
 
 
 def fault_of_user_id(user_id: object) -> str | None:

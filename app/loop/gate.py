@@ -16,9 +16,11 @@ from typing import Final
 
 from pydantic_ai.messages import ToolCallPart
 
+from app.authoring.approval_policy import ApprovalPolicy, NeedsApproval, rules_of
 from app.authoring.contained import contained
 from app.authoring.tool_schema import Arguments, ArgumentsRefused
-from app.authoring.tools import Call, NeedsApproval, Offer
+from app.authoring.tools import Call, Offer
+from app.domain.approval import NO_RULES, ApprovalRules
 from app.domain.storable import Json
 from app.loop.results import shortened
 
@@ -38,24 +40,39 @@ class Gate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The gate's word on one call; ``reason`` is for the model, when the gate is shut."""
+    """The gate's word on one call.
+
+    ``reason`` is for the model, when the gate is shut; ``rules`` are for who decides, when a
+    person is asked.
+    """
 
     gate: Gate
     reason: str = ""
+    rules: ApprovalRules = NO_RULES
 
     def to_json(self) -> Json:
         """Return the form that the turn's record holds."""
+        rules = self.rules.to_json()
+        if rules:
+            return [self.gate.value, self.reason, rules]
         return [self.gate.value, self.reason] if self.reason else [self.gate.value]
 
     @classmethod
     def from_json(cls, stored: Json) -> "Passage":
         """Return what ``to_json`` wrote."""
-        gate, *reason = stored if isinstance(stored, list) else [stored]
-        return cls(Gate(str(gate)), *map(str, reason))
+        match stored:
+            case [gate, reason, rules]:
+                return cls(Gate(str(gate)), str(reason), ApprovalRules.from_json(rules))
+            case [gate, reason]:
+                return cls(Gate(str(gate)), str(reason))
+            case [gate] | gate:
+                return cls(Gate(str(gate)))
 
 
-async def passage(call: ToolCallPart, tools: Mapping[str, Offer]) -> Passage:
-    """Return whether a call may run."""
+async def passage(
+    call: ToolCallPart, tools: Mapping[str, Offer], *, always_ask: bool = False
+) -> Passage:
+    """Return whether a call may run; ``always_ask``: not before a person has agreed."""
     tool = tools.get(call.tool_name)
     if tool is None:
         return Passage(Gate.SHUT, unknown_tool(call.tool_name, tools))
@@ -68,7 +85,9 @@ async def passage(call: ToolCallPart, tools: Mapping[str, Offer]) -> Passage:
         log.exception("the arguments of %s could not be checked", tool.name)
         problem = f"{type(error).__name__}: {shortened(str(error))}"
         return Passage(Gate.SHUT, f"The arguments of {tool.name} could not be checked. {problem}")
-    return Passage(Gate.ASK if await _asks(tool, arguments) else Gate.OPEN)
+    if always_ask or await _asks(tool, arguments):
+        return Passage(Gate.ASK, rules=rules_of(tool.options.needs_approval))
+    return Passage(Gate.OPEN)
 
 
 def unknown_tool(name: str, tools: Mapping[str, Offer]) -> str:
@@ -79,6 +98,8 @@ def unknown_tool(name: str, tools: Mapping[str, Offer]) -> str:
 
 async def _asks(tool: Offer, arguments: Arguments) -> bool:
     needs: NeedsApproval = tool.options.needs_approval
+    if isinstance(needs, ApprovalPolicy):
+        needs = True if needs.when is None else needs.when
     if isinstance(needs, bool):
         return needs
     try:

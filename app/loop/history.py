@@ -24,6 +24,7 @@ from app.domain.message import INTERRUPTED_OUTPUT, Message, MessageStatus, Part,
 from app.loop.parts import response_from_text
 
 EMPTY_INPUT = "(an empty message)"
+EDITED = "A person changed the arguments of this call before it ran; `input` is what it ran with."
 
 
 class History:
@@ -114,9 +115,11 @@ def _answer_in(row: Message) -> ModelResponse:
 def _return_part(call: ToolCallPart, part: Part) -> ToolReturnPart:
     if "isError" not in part:
         return _interrupted(call)
+    edited = part.get("editedInput")
+    output = part.get("output")
     return ToolReturnPart(
         call.tool_name,
-        part.get("output"),
+        output if edited is None else {"note": EDITED, "input": edited, "output": output},
         call.tool_call_id,
         outcome="failed" if part["isError"] else "success",
     )

@@ -6,7 +6,7 @@ ours, the name differs from that of our draft, and the row is read again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
@@ -37,6 +37,10 @@ class PlannedCall:
     def id(self) -> str:
         """The call's id, unique in the thread."""
         return self.call.tool_call_id
+
+    def with_arguments(self, arguments: dict[str, Json]) -> "PlannedCall":
+        """Return the same call with the arguments that a person put in place of the model's."""
+        return replace(self, call=replace(self.call, args=arguments))
 
     @property
     def step(self) -> str:

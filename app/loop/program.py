@@ -81,6 +81,7 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
                 run_usage=run.run.usage,
                 thread_usage=run.thread.usage,
                 streaming=ports.streaming,
+                always_ask=agent.autonomy == "always_ask",
             )
             limit = _turn_limit(agent, run.run)
             await _take_turns(run, turns, toolset, hearing, first, limit=limit)

@@ -20,14 +20,20 @@ _SHOWN_CHARACTERS: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to."""
+    """What a call came to.
+
+    ``edited_input``: the arguments with which a person let it run, if not the model's.
+    """
 
     output: Json
     is_error: bool = False
+    edited_input: Json = None
 
     def part(self, call_id: str, name: str) -> Part:
         """Return the part that the result's row holds."""
-        return tool_result_part(call_id, name, self.output, is_error=self.is_error)
+        return tool_result_part(
+            call_id, name, self.output, is_error=self.is_error, edited_input=self.edited_input
+        )
 
 
 def failed(message: str) -> Outcome:

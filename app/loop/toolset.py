@@ -12,20 +12,21 @@ the engine's retries never see them (B14); they see real failures only (R24).
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 
 from app.authoring.agent import Agent
-from app.authoring.agent_tool import AgentTool, ChildTool
+from app.authoring.agent_tool import ChildTool
+from app.authoring.binding import bound_tool
 from app.authoring.contained import BrokeOut, contained
-from app.authoring.function_tool import FunctionCatalog, FunctionTool
+from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_context import Dispatch, ToolContext, ToolError
 from app.authoring.tool_schema import ArgumentsRefused
 from app.authoring.tools import Offer, Tool
-from app.domain.approval import Decision, approval_step
+from app.domain.approval import Decision, approval_step, expiry_fact
 from app.domain.errors import ClientFault
-from app.domain.facts import child_fact
+from app.domain.facts import NewTimer, child_fact
 from app.domain.message import MessageStatus, Part, result_key
 from app.domain.record import FilledMessage, Writes
 from app.domain.retry import RetryPolicy
@@ -56,16 +57,7 @@ def bind_tools(agent: Agent, catalog: FunctionCatalog) -> dict[str, Offer]:
     Raises:
         DeclarationError: a tool names a function or an agent that there is not.
     """
-    bound: dict[str, Offer] = {}
-    for name, each in agent.tools.items():
-        match each:
-            case FunctionTool():
-                bound[name] = each.bound(catalog)
-            case AgentTool():
-                bound[name] = each.bound()
-            case _:
-                bound[name] = each
-    return bound
+    return {name: bound_tool(each, catalog) for name, each in agent.tools.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +90,7 @@ class Toolset:
             else:
                 under_way = [errands[call.id] for call in free]
                 timers = [timer for errand in under_way for timer in errand.timers]
+                timers += [timer for call in left if self._is_held(call) for timer in _expiry(call)]
                 await self.run.park(waits_for(undecided, under_way), timers)
         return parts
 
@@ -108,9 +101,12 @@ class Toolset:
         """Start the child of each call that another agent answers, and note it."""
         for call in calls:
             tool = self.tools.get(call.call.tool_name)
-            is_wanted = call.id not in errands and _refusal(self.decision(call)) is None
+            decision = self.decision(call)
+            is_wanted = call.id not in errands and _refusal(decision) is None
             if isinstance(tool, ChildTool) and is_wanted:
-                errands[call.id] = Errand(self.run, call, tool)
+                edited = _edited(decision)
+                asked = call if edited is None else call.with_arguments(edited)
+                errands[call.id] = Errand(self.run, asked, tool)
                 await errands[call.id].begin()
 
     async def _all(
@@ -170,10 +166,15 @@ class _Call:
         return await self.toolset.drafts.result(recorded, self.planned.id)
 
     async def _body(self, step: StepContext) -> StepResult:
-        outcome = _refusal(self.toolset.decision(self.planned))
-        if outcome is None and self.errand is not None:
+        decision = self.toolset.decision(self.planned)
+        outcome = _refusal(decision)
+        if outcome is not None:
+            return self._result(outcome)
+        edited = _edited(decision)
+        if self.errand is not None:
             outcome = self.errand.outcome
-        return self._result(outcome or await self._perform(step))
+        outcome = outcome or await self._perform(step, edited)
+        return self._result(replace(outcome, edited_input=edited))
 
     def _what_failed(self, error: Exception, attempts: int) -> Outcome:
         name = self.planned.call.tool_name
@@ -182,7 +183,7 @@ class _Call:
             return what_took_too_long(name, tool.options.timeout, attempts)
         return what_failed(name, error, attempts)
 
-    async def _perform(self, step: StepContext) -> Outcome:
+    async def _perform(self, step: StepContext, edited: dict[str, Json] | None) -> Outcome:
         call = self.planned.call
         tool = self.toolset.tools.get(call.tool_name)
         if not isinstance(tool, Tool):  # it was offered, and is gone since a deploy
@@ -192,7 +193,7 @@ class _Call:
             return failed(unknown_tool(call.tool_name, self.toolset.tools))
         try:
             with contained(tool.name):
-                arguments = tool.parameters.validate(call.args)
+                arguments = tool.parameters.validate(call.args if edited is None else edited)
                 returned = await tool.call(self._context(step), arguments)
                 return outcome_of(returned, tool.name)
         except (ToolError, ClientFault, ModelRetry, ToolFailed) as error:
@@ -242,6 +243,18 @@ def _is_ready(errand: Errand | None) -> bool:
 def shut_part(planned: PlannedCall) -> Part:
     """Return the result of a call that the gate did not let through."""
     return failed(planned.passage.reason).part(planned.id, planned.call.tool_name)
+
+
+def _expiry(planned: PlannedCall) -> Sequence[NewTimer]:
+    """Return the timer that decides when nobody has, if there is one."""
+    after = planned.passage.rules.expires_after
+    return () if after is None else (NewTimer(expiry_fact(planned.id), after),)
+
+
+def _edited(decision: Json) -> dict[str, Json] | None:
+    """Return the arguments that a person put in place of the model's."""
+    edited = decision.get("input") if isinstance(decision, dict) else None
+    return edited if isinstance(edited, dict) else None
 
 
 def _refusal(decision: Json) -> Outcome | None:

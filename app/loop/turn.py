@@ -65,6 +65,7 @@ class Turns:
 
     Attributes:
         run_usage: the run's sum so far; ``thread_usage`` the thread's.
+        always_ask: whether every call waits for a person.
     """
 
     run: DurableRun
@@ -76,6 +77,7 @@ class Turns:
     run_usage: Usage
     thread_usage: Usage
     streaming: bool
+    always_ask: bool
 
     async def take(self, turn: int) -> Turn:
         """Return the turn's answer, from the record or from the model.
@@ -138,7 +140,8 @@ class Turns:
         message_id = self.run.ids.new()
         model = response_to_text(response)
         passages = {
-            call.tool_call_id: await passage(call, self.tools) for call in response.tool_calls
+            call.tool_call_id: await passage(call, self.tools, always_ask=self.always_ask)
+            for call in response.tool_calls
         }
         spent = usage_of(response.usage)
         recorded = RecordedTurn(
@@ -192,6 +195,7 @@ class Turns:
             tool_call_id=planned.id,
             name=planned.call.tool_name,
             input=encode(input_of(planned.call)),
+            rules=encode(planned.passage.rules.to_json()),
         )
 
 

@@ -10,9 +10,15 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, TypeAdapter
 
-from app.protocol.rows import Message
+from app.protocol.rows import ApprovalDecision, Message
 from app.protocol.wire import Inbound, Outbound, ThreadKey, WireId, absent
-from app.threads.limits import MAX_REASON, PAGE_LIMIT, PAGE_LIMIT_MAX
+from app.threads.limits import (
+    INBOX_LIMIT,
+    MAX_BATCH,
+    MAX_REASON,
+    PAGE_LIMIT,
+    PAGE_LIMIT_MAX,
+)
 
 
 class AgentMessagesArgs(Inbound):
@@ -89,17 +95,33 @@ class AgentRetryResult(Outbound):
     retried: bool
 
 
-ApprovalDecision: TypeAlias = Literal["approved", "denied"]
+class AgentApprovalsArgs(Inbound):
+    """What waits for the caller, or is his to see; with ``all`` also what was decided."""
+
+    key: ThreadKey | None = absent()
+    status: Literal["pending", "all"] | None = absent()
+    limit: Annotated[int, Field(ge=1, le=INBOX_LIMIT)] | None = absent()
 
 
-class AgentResolveApprovalArgs(Inbound):
-    """Decides the tool call that waits; a decided one answers CONFLICT."""
+Surface: TypeAlias = Literal["api", "cli", "dashboard"]
+"""Where the person decides, for the record."""
 
-    key: ThreadKey
+
+class NewDecision(Inbound):
+    """An answer to one call.  ``inputHash`` names the arguments that the person saw."""
+
     tool_call_id: WireId
     decision: ApprovalDecision
     reason: Annotated[str, StringConstraints(max_length=MAX_REASON)] | None = absent()
     edited_input: dict[str, Any] | None = absent()
+    input_hash: str | None = absent()
+
+
+class AgentResolveApprovalArgs(NewDecision):
+    """Decides the tool call that waits; a decided one answers CONFLICT and says by whom."""
+
+    key: ThreadKey
+    via: Surface | None = absent()
 
 
 class AgentResolveApprovalResult(Outbound):
@@ -107,6 +129,21 @@ class AgentResolveApprovalResult(Outbound):
 
     approval_id: str
     decision: ApprovalDecision
+    decided_by: str | None
+
+
+class AgentResolveApprovalsArgs(Inbound):
+    """Decides several calls of a thread: all of them, or none."""
+
+    key: ThreadKey
+    decisions: Annotated[tuple[NewDecision, ...], Field(min_length=1, max_length=MAX_BATCH)]
+    via: Surface | None = absent()
+
+
+class ResolvedApproval(AgentResolveApprovalResult):
+    """One of several."""
+
+    tool_call_id: str
 
 
 agent_messages_args: TypeAdapter[AgentMessagesArgs] = TypeAdapter(AgentMessagesArgs)
@@ -127,6 +164,8 @@ AGENT_RUN: Final = "agents:agentRun"
 AGENT_CANCEL: Final = "agents:agentCancel"
 AGENT_RETRY: Final = "agents:agentRetry"
 AGENT_RESOLVE_APPROVAL: Final = "agents:agentResolveApproval"
+AGENT_RESOLVE_APPROVALS: Final = "agents:agentResolveApprovals"
+AGENT_APPROVALS: Final = "agents:agentApprovals"
 
 BuiltInKind: TypeAlias = Literal["list", "value", "call"]
 
@@ -138,7 +177,9 @@ BUILT_INS: Final[Mapping[str, BuiltInKind]] = MappingProxyType(
         AGENT_RUN: "call",
         AGENT_CANCEL: "call",
         AGENT_RETRY: "call",
+        AGENT_APPROVALS: "value",
         AGENT_RESOLVE_APPROVAL: "call",
+        AGENT_RESOLVE_APPROVALS: "call",
     }
 )
 """``list``: snapshot, then deltas.  ``value``: a new snapshot when it changes."""

@@ -38,7 +38,9 @@ _SENT_BY_CLIENT: Final[tuple[type[BaseModel], ...]] = (
     calls.AgentRunArgs,
     calls.AgentCancelArgs,
     calls.AgentRetryArgs,
+    calls.AgentApprovalsArgs,
     calls.AgentResolveApprovalArgs,
+    calls.AgentResolveApprovalsArgs,
 )
 _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     server.Welcome,
@@ -55,6 +57,8 @@ _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     calls.AgentCancelResult,
     calls.AgentRetryResult,
     calls.AgentResolveApprovalResult,
+    calls.ResolvedApproval,
+    rows.ApprovalRecord,
 )
 _WORDS: Final[Mapping[str, object]] = {
     "ErrorCode": errors.ErrorCode,
@@ -64,7 +68,10 @@ _WORDS: Final[Mapping[str, object]] = {
     "ThreadStatus": rows.ThreadStatus,
     "RunStatus": rows.RunStatus,
     "WaitingKind": rows.WaitingKind,
-    "ApprovalDecision": calls.ApprovalDecision,
+    "ApprovalDecision": rows.ApprovalDecision,
+    "ApprovalStatus": rows.ApprovalStatus,
+    "DecisionPlace": rows.DecisionPlace,
+    "Surface": calls.Surface,
 }
 _UNIONS: Final[Mapping[str, object]] = {
     "Part": rows.Part,
@@ -82,7 +89,9 @@ _CONSTANTS: Final[dict[str, str | int]] = {
     "AGENT_RUN": calls.AGENT_RUN,
     "AGENT_CANCEL": calls.AGENT_CANCEL,
     "AGENT_RETRY": calls.AGENT_RETRY,
+    "AGENT_APPROVALS": calls.AGENT_APPROVALS,
     "AGENT_RESOLVE_APPROVAL": calls.AGENT_RESOLVE_APPROVAL,
+    "AGENT_RESOLVE_APPROVALS": calls.AGENT_RESOLVE_APPROVALS,
     "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
     "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,
 }

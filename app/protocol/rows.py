@@ -120,14 +120,40 @@ class Message(Outbound):
 message: TypeAdapter[Message] = TypeAdapter(Message)
 
 
+ApprovalDecision: TypeAlias = Literal["approved", "denied"]
+ApprovalStatus: TypeAlias = Literal["pending", "approved", "denied", "cancelled"]
+DecisionPlace: TypeAlias = Literal["api", "cli", "dashboard", "slack", "teams", "system"]
+
+
 class PendingApproval(Outbound):
     """A tool call that waits for a person."""
 
     id: str
+    key: str = Field(description="the conversation that asks: this one, or that of a child run")
+    agent: str
+    run_id: str
     tool_call_id: str
     name: str
     input: Any
+    input_hash: str = Field(description="names the arguments, for the decision on them")
+    editable: bool = Field(description="whether the decider may change the arguments")
+    approvers: tuple[str, ...] = Field(description="who may decide, if not whoever usually does")
     requested_at: datetime
+    expires_at: datetime | None = absent()
+    on_expiry: ApprovalDecision | None = absent(description="what counts as decided then")
+
+
+class ApprovalRecord(PendingApproval):
+    """An approval as inbox and history show it."""
+
+    owner: str | None
+    status: ApprovalStatus
+    may_decide: bool = Field(description="whether it waits, and for the caller")
+    decided_by: str | None = absent()
+    place: DecisionPlace | None = absent()
+    reason: str | None = absent()
+    edited_input: dict[str, Any] | None = absent()
+    decided_at: datetime | None = absent()
 
 
 WaitingKind: TypeAlias = Literal["run", "signal"]

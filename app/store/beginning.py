@@ -47,9 +47,12 @@ RETURNING o.version
 
 _BEGIN = _entering("""
     INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit, deadline_at,
-                            parent_thread, parent, parent_fact, status, queued_at, created_at)
+                            parent_thread, parent, parent_fact, root_thread, status, queued_at,
+                            created_at)
     VALUES ($2, $1, $9, $10::text::json, $11, $12::interval, clock_timestamp() + $12::interval,
-            $13, $14, $15, 'queued', clock_timestamp(), clock_timestamp())
+            $13, $14, $15,
+            (SELECT coalesce(p.root_thread, p.thread) FROM agent_runs p WHERE p.id = $14),
+            'queued', clock_timestamp(), clock_timestamp())
         ON CONFLICT (id) DO NOTHING
 """)
 _PROMOTE = _entering("""
@@ -61,9 +64,11 @@ _PROMOTE = _entering("""
 _HOLD_BACK = """
 WITH r AS (
     INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit,
-                            parent_thread, parent, parent_fact, status, input, place, created_at)
-    VALUES ($2, $1, $5, $6::text::json, $7, $8::interval,
-            $9, $10, $11, 'pending', $3::text::json, $12, clock_timestamp())
+                            parent_thread, parent, parent_fact, root_thread, status, input, place,
+                            created_at)
+    VALUES ($2, $1, $5, $6::text::json, $7, $8::interval, $9, $10, $11,
+            (SELECT coalesce(p.root_thread, p.thread) FROM agent_runs p WHERE p.id = $10),
+            'pending', $3::text::json, $12, clock_timestamp())
 )
 UPDATE agent_threads
    SET title = coalesce(title, $4), version = version + 1, updated_at = clock_timestamp(),

@@ -46,6 +46,7 @@ def record_arguments(fence: Fence, record: Record) -> tuple[object, ...]:
         _usage(writes.run_usage),
         _usage(writes.thread_usage),
         list(writes.consumed),
+        [row.rules for row in writes.approvals],
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from app.domain.approval import Approval, ApprovalStatus
+from app.domain.approval import Approval, ApprovalRules, ApprovalStatus, Place
 from app.domain.message import Message, MessageStatus, Part, Role
 from app.domain.run import ParentStep, Run, RunError, RunStatus, Usage
 from app.domain.signal import Signal, SignalMode
@@ -31,8 +31,8 @@ MESSAGE = (
 )
 """Without ``model``, which never leaves the server."""
 APPROVAL = (
-    *("id", "thread", "run", "tool_call_id", "name", "input", "status", "version"),
-    *("requested_at", "decided_by", "reason", "decided_at"),
+    *("id", "thread", "run", "tool_call_id", "name", "input", "rules", "status", "version"),
+    *("requested_at", "decided_by", "place", "reason", "edited_input", "decided_at", "root"),
 )
 SIGNAL = ("id", "thread", "place", "mode", "text", "sender", "author", "dedupe", "created_at")
 
@@ -45,7 +45,10 @@ def columns(names: tuple[str, ...], table: str, prefix: str = "") -> str:
 THREADS = f"SELECT {columns(THREAD, 't')} FROM agent_threads t"
 RUNS = f"SELECT {columns(RUN, 'r')} FROM agent_runs r"
 MESSAGES = f"SELECT {columns(MESSAGE, 'm')} FROM agent_messages m"
-APPROVALS = f"SELECT {columns(APPROVAL, 'a')} FROM agent_approvals a"
+APPROVALS = f"""
+SELECT {columns(APPROVAL, "a")}, k.key AS thread_key, k.agent, k.owner
+  FROM agent_approvals a JOIN agent_threads k ON k.id = a.thread
+"""
 SIGNALS = f"SELECT {columns(SIGNAL, 'g')} FROM agent_signals g"
 
 Parse: TypeAlias = Callable[[Any], Any]
@@ -148,9 +151,16 @@ def approval_from(row: Row, *, parse: Parse = parse_json) -> Approval:
         status=ApprovalStatus(row["status"]),
         version=row["version"],
         requested_at=row["requested_at"],
+        rules=ApprovalRules.from_json(parse(row["rules"])),
         decided_by=row["decided_by"],
+        place=None if row["place"] is None else Place(row["place"]),
         reason=row["reason"],
+        edited_input=parse(row["edited_input"]),
         decided_at=row["decided_at"],
+        root=row["root"],
+        thread_key=row["thread_key"],
+        agent=row["agent"],
+        owner=row["owner"],
     )
 
 

@@ -1,12 +1,12 @@
 """``RunStore`` on Postgres: each method is one statement, or one transaction and what it owes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
-from app.domain.approval import Approval, Decision
+from app.domain.approval import Approval, Decider, NewDecision
 from app.domain.errors import InvalidArgument, RecordRefused
 from app.domain.facts import NewTimer
-from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.ports import (
     Aborts,
@@ -153,6 +153,8 @@ class PostgresRunStore:
         self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
     ) -> Verdict:
         """See ``RunStore.park``."""
+        if waits.awaits_input:  # before the park: whoever dies in between comes back and shows it
+            await self._show_in(await waiting.roots_of_pending(self._db, fence.run_id))
         return await self._transacting.run(
             lambda c, owed: waiting.park(c, fence, seen, waits, timers=timers, owed=owed)
         )
@@ -217,18 +219,22 @@ class PostgresRunStore:
         return await self._transacting.run(lambda c, owed: retry_run(c, thread_id, run_id, owed))
 
     async def decide(
-        self,
-        thread_id: str,
-        tool_call_id: str,
-        decision: Decision,
-        by: Identity,
-        reason: str | None,
-    ) -> Approval | None:
+        self, thread_id: str, decisions: Sequence[NewDecision], by: Decider
+    ) -> Sequence[Approval]:
         """See ``RunStore.decide``."""
-        answer = waiting.Answer(decision, by, reason)
-        return await self._transacting.run(
-            lambda c, owed: waiting.decide(c, thread_id, tool_call_id, answer, owed)
+        decided = await self._transacting.run(
+            lambda c, owed: waiting.decide(c, thread_id, decisions, by, owed)
         )
+        await self._show_in({each.root for each in decided if each.root is not None})
+        return decided
+
+    async def _show_in(self, roots: Collection[str]) -> None:
+        """Let the watchers above see what changed below, each in a transaction of its own.
+
+        In one with the change it would lock the threads from below up.
+        """
+        for root in sorted(roots):
+            await self._transacting.run(partial(waiting.show_in_root, root))
 
     async def send_event(self, run_id: str, name: str, payload: str) -> bool:
         """See ``RunStore.send_event``."""

@@ -120,6 +120,8 @@ class RunRow(SQLModel, table=True):
     error: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
     parent: str | None = Field(default=None, sa_type=Text)
     parent_thread: str | None = Field(default=None, sa_type=Text)
+    root_thread: str | None = Field(default=None, sa_type=Text)
+    """The thread at the top of the runs above this one."""
     parent_fact: str | None = Field(default=None, sa_type=Text)
     """The step of the parent run that this run's end answers."""
     input: dict[str, Any] | None = Field(default=None, sa_type=_JSON)
@@ -183,6 +185,14 @@ class ApprovalRow(SQLModel, table=True):
         UniqueConstraint("thread", "tool_call_id", name="agent_approvals_call"),
         Index("agent_approvals_version", "thread", "version"),
         Index("agent_approvals_pending", "thread", postgresql_where=text("status = 'pending'")),
+        Index("agent_approvals_root", "root", postgresql_where=text("root IS NOT NULL")),
+        Index(
+            "agent_approvals_inbox",
+            "requested_at",
+            "id",
+            postgresql_where=text("status = 'pending'"),
+        ),
+        Index("agent_approvals_decided", "decided_at", "id"),
     )
 
     id: str = Field(primary_key=True, sa_type=Text)
@@ -191,10 +201,17 @@ class ApprovalRow(SQLModel, table=True):
     tool_call_id: str = Field(sa_type=Text)
     name: str = Field(sa_type=Text)
     input: Any = Field(sa_type=_JSON)
+    rules: Any | None = Field(default=None, sa_type=_JSON)
+    """What was declared of the decision, as of when it was asked for."""
+    root: str | None = Field(default=None, sa_type=Text)
+    """The thread at the top of the runs that asked for this one: its people see it, too."""
     status: str = Field(sa_type=Text)
     version: int = Field(sa_type=BigInteger)
     requested_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     decided_by: str | None = Field(default=None, sa_type=Text)
+    place: str | None = Field(default=None, sa_type=Text)
+    """Where it was decided."""
+    edited_input: Any | None = Field(default=None, sa_type=_JSON)
     reason: str | None = Field(default=None, sa_type=Text)
     decided_at: datetime | None = Field(default=None, sa_type=_TIME)
 

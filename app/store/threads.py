@@ -7,7 +7,7 @@ are of one moment; the lists in it come as JSON, which is what they are about to
 from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.approval import Approval
-from app.domain.identity import Identity
+from app.domain.identity import ADMIN, Identity
 from app.domain.message import Message, plain_text
 from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run, RunStatus
@@ -36,7 +36,17 @@ _NEWEST = "ORDER BY m.seq DESC LIMIT $2"
 _CHANGED = "AND m.version > $3 ORDER BY m.version LIMIT $2"
 _PAGE = f"{MESSAGES} WHERE m.thread = $1 AND m.seq < coalesce($3, 1::bigint << 62) {_NEWEST}"
 _CHANGES = f"{MESSAGES} WHERE m.thread = $1 {_CHANGED}"
-_PENDING = f"{APPROVALS} WHERE a.thread = $1 AND a.status = 'pending' ORDER BY a.requested_at, a.id"
+_SEEN_BY = """
+   AND ($2::text[] IS NULL OR (a.tool_call_id = ANY ($2) AND a.thread = $1))
+   AND ($3 OR k.owner = $4::text OR k.agent = ANY ($6::text[])
+        OR EXISTS (SELECT FROM json_array_elements_text(a.rules -> 'approvers') p
+                    WHERE p = $4 OR lower(p) = lower($5::text)))
+"""
+_OF_THREAD = f"WHERE (a.thread = $1::text OR a.root = $1) {_SEEN_BY}"
+_OF_ALL = f"WHERE $1::text IS NULL {_SEEN_BY}"
+_WAITING_FIRST = "ORDER BY a.requested_at, a.id LIMIT $7"
+_DECIDED_LAST = "ORDER BY coalesce(a.decided_at, a.requested_at) DESC, a.id DESC LIMIT $7"
+_SEES_ALL = Identity(roles=frozenset({ADMIN}))
 _VERSIONS = "SELECT id, version FROM agent_threads WHERE id = ANY ($1::text[])"
 _STATE = "SELECT state FROM agent_threads WHERE id = $1"
 _TIMELINE = """
@@ -55,8 +65,8 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
        (SELECT json_agg(x ORDER BY x.seq)
           FROM ({MESSAGES} WHERE m.thread = t.id {for_whom} {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
-          FROM ({APPROVALS}
-                 WHERE a.thread = t.id {for_whom} AND a.status = 'pending') x) AS approvals,
+          FROM ({APPROVALS} WHERE (a.thread = t.id OR a.root = t.id) {for_whom}
+                   AND a.status = 'pending') x) AS approvals,
        (SELECT json_agg(x ORDER BY x.place)
           FROM ({SIGNALS} WHERE g.thread = t.id {for_whom} AND g.read_at IS NULL) x) AS signals,
        (SELECT json_agg(x ORDER BY x.place)
@@ -127,9 +137,42 @@ class PostgresThreadReader:
         rows = await self._db.fetch(_DELTA, thread_id, limit + 1, after)
         return _snapshot(rows[0], limit) if rows else None
 
-    async def pending_approvals(self, thread_id: str) -> list[Approval]:
-        """See ``ThreadReader.pending_approvals``."""
-        return [approval_from(row) for row in await self._db.fetch(_PENDING, thread_id)]
+    async def approvals(
+        self,
+        *,
+        key: str | None = None,
+        everything: bool = False,
+        calls: Sequence[str] | None = None,
+        visible_to: Identity | None = None,
+        agents: Sequence[str] = (),
+        limit: int = 200,
+    ) -> list[Approval]:
+        """See ``ThreadReader.approvals``."""
+        thread = None if key is None else await self.find(key)
+        if key is not None and thread is None:
+            return []
+        person, where = visible_to or _SEES_ALL, _OF_ALL if thread is None else _OF_THREAD
+        asked = (
+            None if thread is None else thread.id,
+            None if calls is None else list(calls),
+            person.is_admin,
+            person.user_id,
+            person.email,
+            list(agents),
+        )
+        found = await self._db.fetch(
+            f"{APPROVALS} {where} AND a.status = 'pending' {_WAITING_FIRST}", *asked, limit
+        )
+        if everything and len(found) < limit:
+            found = [
+                *found,
+                *await self._db.fetch(
+                    f"{APPROVALS} {where} AND a.status <> 'pending' {_DECIDED_LAST}",
+                    *asked,
+                    limit - len(found),
+                ),
+            ]
+        return [approval_from(row) for row in found]
 
     async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
         """See ``ThreadReader.versions``."""

@@ -8,8 +8,10 @@ the next time, so that one stuck thread does not hold up the others.
 import logging
 from dataclasses import asdict, fields, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from app.domain.approval import EXPIRY
 from app.domain.errors import ClientFault, RecordRefused
 from app.domain.ports import OnBusy, StartRun
 from app.domain.run import ParentStep, Terms
@@ -21,6 +23,7 @@ from app.store.rows import parse_json
 from app.store.settling import Settler
 from app.store.starting import is_held, start_run
 from app.store.transacting import Transacting
+from app.store.waiting import expire, show_in_root
 from app.store.waking import store_fact
 
 log = logging.getLogger(__name__)
@@ -73,7 +76,10 @@ async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> in
 
 async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
     if row["run"] is not None:
-        return await transacting.run(lambda c, owed: _store_fact(c, row, owed))
+        fired, root = await transacting.run(lambda c, owed: _store_fact(c, row, owed))
+        if root is not None:
+            await transacting.run(partial(show_in_root, root))
+        return fired
     try:
         return await transacting.run(lambda c, owed: _start(c, row["id"], settler, owed))
     except (ClientFault, RecordRefused) as error:
@@ -86,15 +92,18 @@ async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
     return bool(await transacting.database.fetch(_FIRED, row["id"], reason))
 
 
-async def _store_fact(executor: Executor, row: Row, owed: Owed) -> bool:
+async def _store_fact(executor: Executor, row: Row, owed: Owed) -> tuple[bool, str | None]:
+    """Store what is due; return whether it was, and which thread above is to be told."""
     if await lock_free_thread(executor, row["thread"]) is None:
-        return False
+        return False, None
     fired = await executor.fetch(_FIRED, row["id"], None)
     if not fired:
-        return False
-    run = await read_run(executor, row["run"])
-    await store_fact(executor, run, fired[0]["fact"], "null", owed)
-    return True
+        return False, None
+    run, fact = await read_run(executor, row["run"]), fired[0]["fact"]
+    if fact.startswith(EXPIRY):
+        return True, await expire(executor, run, fact.removeprefix(EXPIRY), owed)
+    await store_fact(executor, run, fact, "null", owed)
+    return True, None
 
 
 async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed) -> bool:

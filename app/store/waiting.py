@@ -6,20 +6,27 @@ comes before, while or after the run parks.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from app.domain.approval import Approval, ApprovalStatus, Decision, approval_step
-from app.domain.errors import Conflict
+from app.domain.approval import (
+    NOBODY,
+    Approval,
+    ApprovalStatus,
+    Decider,
+    NewDecision,
+    approval_step,
+    check_shown,
+    decided_before,
+    no_approval,
+)
 from app.domain.facts import NewTimer, event_fact
-from app.domain.identity import Identity
 from app.domain.ports import Verdict
-from app.domain.run import FINAL, PARKED, Fence, Parked, RunStatus, Waits, advance
+from app.domain.run import FINAL, PARKED, Fence, Parked, Run, RunStatus, Waits, advance
 from app.domain.storable import encode
 from app.domain.thread import shown_status
 from app.store.executors import Executor
 from app.store.locking import lock_for, lock_thread, read_run
 from app.store.owed import Owed
-from app.store.rows import APPROVAL, APPROVALS, approval_from, columns
+from app.store.rows import APPROVALS, approval_from
 from app.store.waking import store_fact, wake
 
 _THREAD_OF = "SELECT thread FROM agent_runs WHERE id = $1"
@@ -34,15 +41,24 @@ UPDATE agent_threads
 RETURNING version
 """
 _FIND = f"{APPROVALS} WHERE a.thread = $1 AND a.tool_call_id = $2"
-_DECIDE = f"""
+_DECIDE = """
 WITH s AS (
     INSERT INTO agent_steps (run, name, turn, value, created_at)
     SELECT r.id, $3, r.turn, $4::bytea, clock_timestamp() FROM agent_runs r WHERE r.id = $2
 )
-UPDATE agent_approvals a
-   SET status = $5, decided_by = $6, reason = $7, decided_at = clock_timestamp(), version = $8
- WHERE a.id = $1
-RETURNING {columns(APPROVAL, "a")}
+UPDATE agent_approvals
+   SET status = $5, decided_by = $6, place = $7, reason = $8, edited_input = $9::text::json,
+       decided_at = clock_timestamp(), version = $10
+ WHERE id = $1
+"""
+_ROOTS = """
+SELECT DISTINCT root FROM agent_approvals
+ WHERE run = $1 AND status = 'pending' AND root IS NOT NULL
+"""
+_SHOW = """
+UPDATE agent_threads SET version = version + 1, updated_at = clock_timestamp()
+ WHERE id = $1
+RETURNING version
 """
 _IS_MET = """
 SELECT NOT EXISTS (SELECT FROM jsonb_array_elements($2::text::jsonb) g
@@ -62,20 +78,6 @@ _EVENTS = """
 SELECT count(*) AS stored FROM agent_steps
  WHERE run = $1 AND starts_with(name, $2) AND substr(name, length($2) + 1) ~ '^[0-9]+$'
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a person answers."""
-
-    decision: Decision
-    by: Identity
-    reason: str | None
-
-    def to_json(self) -> str:
-        """Return the value of the step that records the decision."""
-        value = {"decision": self.decision.value, "by": self.by.user_id, "reason": self.reason}
-        return encode(value)
 
 
 async def park(
@@ -118,39 +120,78 @@ async def park(
 
 
 async def decide(
-    executor: Executor, thread_id: str, tool_call_id: str, answer: Answer, owed: Owed
-) -> Approval | None:
-    """Store a decision once, and queue the run when it was the last one awaited."""
+    executor: Executor,
+    thread_id: str,
+    decisions: Sequence[NewDecision],
+    by: Decider,
+    owed: Owed,
+) -> Sequence[Approval]:
+    """Store decisions once, all or none, and queue the run when they were the last awaited.
+
+    Raises:
+        NotFound: there is no such approval; ``data`` says of which call.
+        Conflict: one was decided or closed before, or its arguments are others than were shown.
+    """
     thread = await lock_thread(executor, thread_id)
-    rows = await executor.fetch(_FIND, thread_id, tool_call_id)
-    if thread is None or not rows:
+    asked: list[tuple[Approval, NewDecision]] = []
+    for each in decisions:
+        approval = await _approval(executor, thread_id, each.tool_call_id)
+        if thread is None or approval is None:
+            raise no_approval(each.tool_call_id)
+        if approval.status is ApprovalStatus.PENDING:
+            check_shown(approval, each)
+            asked.append((approval, each))
+        elif not each.repeats(approval, by):
+            raise decided_before(approval)
+    for approval, each in asked:
+        edited = each.edited_input
+        await executor.fetch(
+            _DECIDE,
+            approval.id,
+            approval.run_id,
+            approval_step(each.tool_call_id),
+            encode(each.to_json(by)).encode(),
+            each.decision.value,
+            by.identity.user_id,
+            by.place.value,
+            each.reason,
+            None if edited is None else encode(edited),
+            (thread.version if thread else 0) + 1,
+        )
+    if asked:
+        await wake(executor, await read_run(executor, asked[0][0].run_id), owed)
+    found = [await _approval(executor, thread_id, each.tool_call_id) for each in decisions]
+    return [approval for approval in found if approval is not None]
+
+
+async def expire(executor: Executor, run: Run, tool_call_id: str, owed: Owed) -> str | None:
+    """Decide what nobody has decided in time, as was declared; the run's thread is locked.
+
+    Return the thread above whose people saw it wait.
+    """
+    approval = await _approval(executor, run.thread_id, tool_call_id)
+    if approval is None or approval.status is not ApprovalStatus.PENDING:
         return None
-    approval = approval_from(rows[0])
-    if approval.status is not ApprovalStatus.PENDING:
-        return _decided_before(approval, answer.decision)
-    version = thread.version + 1
-    rows = await executor.fetch(
-        _DECIDE,
-        approval.id,
-        approval.run_id,
-        approval_step(tool_call_id),
-        answer.to_json().encode(),
-        answer.decision.value,
-        answer.by.user_id,
-        answer.reason,
-        version,
-    )
-    await wake(executor, await read_run(executor, approval.run_id), owed)
-    return approval_from(rows[0])
+    after = approval.rules.expires_after
+    decision = NewDecision(tool_call_id, approval.rules.on_expiry, f"nobody decided within {after}")
+    await decide(executor, run.thread_id, [decision], NOBODY, owed)
+    return approval.root
 
 
-def _decided_before(approval: Approval, decision: Decision) -> Approval:
-    if approval.status.value == decision.value:
-        return approval
-    raise Conflict(
-        f"the call was already {approval.status.value}",
-        {"status": approval.status.value, "decidedBy": approval.decided_by},
-    )
+async def show_in_root(thread_id: str, executor: Executor, owed: Owed) -> None:
+    """Let the watchers of the thread at the top see what waits, or waits no more, below it."""
+    for row in await executor.fetch(_SHOW, thread_id):
+        owed.announce(thread_id, row["version"])
+
+
+async def roots_of_pending(executor: Executor, run_id: str) -> Sequence[str]:
+    """Return the threads at the top of the runs whose people see what this run asks."""
+    return [row["root"] for row in await executor.fetch(_ROOTS, run_id)]
+
+
+async def _approval(executor: Executor, thread_id: str, tool_call_id: str) -> Approval | None:
+    rows = await executor.fetch(_FIND, thread_id, tool_call_id)
+    return approval_from(rows[0]) if rows else None
 
 
 async def send_event(executor: Executor, run_id: str, name: str, payload: str, owed: Owed) -> bool:

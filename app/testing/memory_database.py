@@ -181,12 +181,24 @@ class MemoryDatabase:
         return self.threads[thread.id]
 
     def pending(self, thread_id: str) -> list[Approval]:
-        """Return the thread's undecided approvals, oldest first."""
+        """Return the undecided approvals that a thread's people see, oldest first."""
         return [
             approval
-            for (owner, _), approval in self.approvals.items()
-            if owner == thread_id and approval.status is ApprovalStatus.PENDING
+            for approval in self.approvals.values()
+            if thread_id in {approval.thread_id, approval.root}
+            and approval.status is ApprovalStatus.PENDING
         ]
+
+    def asked_by(self, run: Run) -> list[Approval]:
+        """Return the undecided approvals of a run."""
+        return [each for each in self.pending(run.thread_id) if each.run_id == run.id]
+
+    def root_of(self, run: Run) -> str | None:
+        """Return the thread at the top of the runs that asked for this one."""
+        if run.parent is None:
+            return None
+        parent = self.runs[run.parent.run_id]
+        return self.root_of(parent) or parent.thread_id
 
     def unread(self, thread_id: str) -> list[Signal]:
         """Return the thread's signals that nobody has read, oldest first."""

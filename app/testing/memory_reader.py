@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from app.domain.approval import Approval
+from app.domain.approval import Approval, ApprovalStatus
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.ports import ThreadSnapshot
@@ -61,10 +61,34 @@ class MemoryThreadReader:
         rows = self._changed(thread_id, after)
         return self._db.snapshot(thread, rows[:limit], complete=len(rows) <= limit)
 
-    async def pending_approvals(self, thread_id: str) -> list[Approval]:
-        """See ``ThreadReader.pending_approvals``."""
+    async def approvals(
+        self,
+        *,
+        key: str | None = None,
+        everything: bool = False,
+        calls: Sequence[str] | None = None,
+        visible_to: Identity | None = None,
+        agents: Sequence[str] = (),
+        limit: int = 200,
+    ) -> list[Approval]:
+        """See ``ThreadReader.approvals``."""
         await self._db.turn()
-        return self._db.pending(thread_id)
+        thread = None if key is None else self._db.by_key(key)
+        if key is not None and thread is None:
+            return []
+        seen = [
+            each
+            for each in self._db.approvals.values()
+            if (thread is None or thread.id in {each.thread_id, each.root})
+            and (calls is None or (each.tool_call_id in calls and each.thread_key == key))
+            and (visible_to is None or _may_see(each, visible_to, agents))
+        ]
+        is_waiting = ApprovalStatus.PENDING
+        waiting = [each for each in seen if each.status is is_waiting]
+        decided = [each for each in seen if each.status is not is_waiting] if everything else []
+        waiting.sort(key=lambda each: (each.requested_at, each.id))
+        decided.sort(key=lambda each: (each.decided_at or each.requested_at, each.id), reverse=True)
+        return [*waiting, *decided][:limit]
 
     async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:
         """See ``ThreadReader.versions``."""
@@ -101,3 +125,14 @@ class MemoryThreadReader:
 
     def _changed(self, thread_id: str, after: int) -> list[Message]:
         return [row for row in self._db.messages[thread_id] if row.version > after]
+
+
+def _may_see(approval: Approval, person: Identity, agents: Sequence[str]) -> bool:
+    names = {each.lower() for each in approval.rules.approvers}
+    return (
+        person.is_admin
+        or (approval.owner is not None and approval.owner == person.user_id)
+        or approval.agent in agents
+        or person.user_id in approval.rules.approvers
+        or (person.email is not None and person.email.lower() in names)
+    )

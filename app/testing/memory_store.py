@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from app.domain.approval import Approval, ApprovalStatus, Decision, approval_step
+from app.domain.approval import Approval, Decider, NewDecision
 from app.domain.errors import Conflict, JournalUnavailable
 from app.domain.facts import NewTimer, event_fact
-from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.ports import (
     Aborts,
@@ -40,8 +39,9 @@ from app.domain.run import (
     Waits,
 )
 from app.domain.signal import NewSignal, Signalled, SignalMode
-from app.domain.storable import Json, decode
+from app.domain.storable import decode
 from app.testing.memory_database import LONG_AGO, MemoryDatabase, MemoryTimer, Transaction
+from app.testing.memory_deciding import decide, show_in_roots
 from app.testing.memory_settling import end_pending, reopen, store_fact
 from app.testing.memory_starting import end, put_signal, start_run
 from app.testing.memory_stranded import stranded
@@ -194,6 +194,7 @@ class MemoryRunStore:
             due_at = self._db.now() + timer.after
             put_timer(self._db, f"{run.id}/{timer.fact}", MemoryTimer(due_at, run.id, timer.fact))
         self._db.move(run, Parked(waits.awaits_input), tx, worker=None)
+        show_in_roots(self._db, self._db.asked_by(run), tx)
         await self._pay(tx)
         return Verdict.DONE
 
@@ -302,39 +303,14 @@ class MemoryRunStore:
         return self._db.runs[run.id]
 
     async def decide(
-        self,
-        thread_id: str,
-        tool_call_id: str,
-        decision: Decision,
-        by: Identity,
-        reason: str | None,
-    ) -> Approval | None:
+        self, thread_id: str, decisions: Sequence[NewDecision], by: Decider
+    ) -> Sequence[Approval]:
         """See ``RunStore.decide``."""
         tx = await self._begin()
-        place = (thread_id, tool_call_id)
-        approval = self._db.approvals.get(place)
-        if approval is None:
-            return None
-        if approval.status is not ApprovalStatus.PENDING:
-            if approval.status.value == decision.value:
-                return approval
-            raise Conflict(
-                f"the call was already {approval.status.value}",
-                {"status": approval.status.value, "decidedBy": approval.decided_by},
-            )
-        self._db.approvals[place] = replace(
-            approval,
-            status=ApprovalStatus(decision.value),
-            decided_by=by.user_id,
-            reason=reason,
-            decided_at=self._db.now(),
-            version=self._db.threads[thread_id].version + 1,
-        )
-        run = self._db.runs[approval.run_id]
-        value: dict[str, Json] = {"decision": decision.value, "by": by.user_id, "reason": reason}
-        store_fact(self._db, run, approval_step(tool_call_id), value, tx, turn=run.turn)
+        decided = decide(self._db, thread_id, decisions, by, tx)
+        show_in_roots(self._db, decided, tx)
         await self._pay(tx)
-        return self._db.approvals[place]
+        return decided
 
     async def send_event(self, run_id: str, name: str, payload: str) -> bool:
         """See ``RunStore.send_event``."""

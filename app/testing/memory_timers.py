@@ -3,9 +3,11 @@
 import logging
 from dataclasses import replace
 
+from app.domain.approval import EXPIRY
 from app.domain.errors import ClientFault
 from app.domain.ports import OnBusy
 from app.testing.memory_database import MemoryDatabase, MemoryTimer, Transaction
+from app.testing.memory_deciding import expire
 from app.testing.memory_settling import store_fact
 from app.testing.memory_starting import start_run
 
@@ -39,7 +41,10 @@ def fire_due(db: MemoryDatabase, limit: int, tx: Transaction) -> int:
         db.fired.add(key)
         if timer.run_id is not None and timer.fact is not None:
             run = db.runs[timer.run_id]
-            store_fact(db, run, timer.fact, None, tx, turn=run.turn)
+            if timer.fact.startswith(EXPIRY):
+                expire(db, run, timer.fact.removeprefix(EXPIRY), tx)
+            else:
+                store_fact(db, run, timer.fact, None, tx, turn=run.turn)
         if timer.start is not None:
             try:
                 start_run(db, replace(timer.start, on_busy=OnBusy.QUEUE), tx)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from app.domain.approval import Approval, ApprovalStatus
+from app.domain.approval import Approval, ApprovalRules, ApprovalStatus
 from app.domain.errors import RecordRefused
 from app.domain.message import (
     Message,
@@ -117,6 +117,11 @@ def _approval(db: MemoryDatabase, fence: Fence, thread: Thread, asked: NewApprov
         status=ApprovalStatus.PENDING,
         version=thread.version,
         requested_at=db.now(),
+        thread_key=thread.key,
+        agent=thread.agent,
+        owner=thread.owner,
+        rules=ApprovalRules.from_json(decode(asked.rules)),
+        root=db.root_of(db.runs[fence.run_id]),
     )
 
 

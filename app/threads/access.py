@@ -77,29 +77,6 @@ def check_may_start(slug: str, access: Access | None, caller: Identity) -> None:
         raise Unauthenticated(f"sign in to talk to agent {slug!r}")
 
 
-def check_may_decide(thread: Thread | None, caller: Identity, *, open_threads: bool) -> None:
-    """Let the caller decide the approvals of this thread, or raise.
-
-    A missing thread is refused like a foreign one, except to admins, who may know.
-
-    Args:
-        thread: ``None`` when there is none.
-        caller: who decides.
-        open_threads: whether whoever knows an ownerless thread's key may decide there.
-
-    Raises:
-        Forbidden: the caller has no right to, or nobody could say.
-    """
-    if caller.is_admin:
-        return
-    if thread is not None:
-        if thread.owner is None and open_threads:
-            return
-        if thread.owner is not None and thread.owner == caller.user_id:
-            return
-    raise Forbidden("only the thread's owner or an admin may decide this")
-
-
 def check_may_signal(thread: Thread | None, caller: Identity) -> None:
     """Let the caller put a message or an event into this thread, or raise.
 

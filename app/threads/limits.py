@@ -33,6 +33,12 @@ MAX_TURNS: Final = 1000
 MAX_SEQ: Final = 1 << 60
 """No message of a thread has a higher number, and the database's numbers go beyond it."""
 
+MAX_BATCH: Final = 200
+"""Of decisions that are made at once."""
+
+INBOX_LIMIT: Final = 1000
+"""The most approvals that are listed."""
+
 PAGE_LIMIT: Final = 50
 """Messages that are read when nobody says how many."""
 

@@ -7,7 +7,7 @@ are declared in ``app.protocol.rows``; a test holds the two together.
 from collections.abc import Sequence
 from datetime import datetime
 
-from app.domain.approval import Approval
+from app.domain.approval import Approval, ApprovalStatus, input_hash
 from app.domain.message import Message, Role, plain_text
 from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run
@@ -40,14 +40,46 @@ def message_view(message: Message) -> dict[str, Json]:
 
 
 def approval_view(approval: Approval) -> dict[str, Json]:
-    """Return a pending approval as clients get it."""
-    return {
+    """Return a pending approval as clients get it.
+
+    ``key`` is of the conversation that asks, which may be that of a child run.
+    """
+    view: dict[str, Json] = {
         "id": approval.id,
+        "key": approval.thread_key,
+        "agent": approval.agent,
+        "runId": approval.run_id,
         "toolCallId": approval.tool_call_id,
         "name": approval.name,
         "input": approval.input,
+        "inputHash": input_hash(approval.input),
+        "editable": approval.rules.editable,
+        "approvers": list(approval.rules.approvers),
         "requestedAt": _time(approval.requested_at),
     }
+    if approval.expires_at is not None:
+        view["expiresAt"] = _time(approval.expires_at)
+        view["onExpiry"] = approval.rules.on_expiry.value
+    return view
+
+
+def approval_record(approval: Approval, *, may_decide: bool) -> dict[str, Json]:
+    """Return an approval with what became of it, as inbox and history show it."""
+    view: dict[str, Json] = {
+        **approval_view(approval),
+        "owner": approval.owner,
+        "status": approval.status.value,
+        "mayDecide": may_decide and approval.status is ApprovalStatus.PENDING,
+    }
+    decided: dict[str, Json] = {
+        "decidedBy": approval.decided_by,
+        "place": None if approval.place is None else approval.place.value,
+        "reason": approval.reason,
+        "editedInput": approval.edited_input,
+        "decidedAt": _time(approval.decided_at),
+    }
+    view.update({name: value for name, value in decided.items() if value is not None})
+    return view
 
 
 def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:

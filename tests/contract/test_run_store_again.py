@@ -12,6 +12,7 @@ from app.domain.message import MessageStatus
 from app.domain.ports import OnBusy, Serves
 from app.domain.run import Ending, RunStatus, Waits
 from app.domain.thread import ThreadStatus
+from tests.support.deciding import decide
 from tests.support.store_world import (
     StoreWorld,
     a_child,
@@ -68,7 +69,7 @@ async def test_a_failed_run_goes_on_from_its_last_finished_step(world: StoreWorl
     assert (again.run.id, again.run.turn) == (run.id, 1)
     assert await world.facts(again) == steps
     assert await world.store.record(again.fence, a_result(again.fence, 1, 0, "call_2"))
-    decided = await world.store.decide(fence.thread_id, "call_4", Decision.APPROVED, ANN, None)
+    decided = await decide(world.store, fence.thread_id, "call_4", Decision.APPROVED, ANN, None)
     assert decided is not None
     assert await world.store.stranded() == []
 
@@ -77,7 +78,7 @@ async def test_a_failed_run_goes_on_from_its_last_finished_step(world: StoreWorl
 async def test_decisions_that_were_made_stay_made(world: StoreWorld) -> None:
     claimed = await world.drive()
     await world.ask(claimed, "call_1", "call_2", gated=["call_1", "call_2"])
-    await world.store.decide(claimed.thread.id, "call_1", Decision.DENIED, ANN, "no")
+    await decide(world.store, claimed.thread.id, "call_1", Decision.DENIED, ANN, "no")
     await world.store.finish(claimed.fence, FAILED, None)
 
     await world.store.retry(claimed.thread.id, None)

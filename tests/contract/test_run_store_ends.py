@@ -3,7 +3,7 @@
 import pytest
 
 from app.domain.approval import ApprovalStatus, Decision, approval_step
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, NotFound
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
 from app.domain.ports import Serves, Verdict
@@ -11,6 +11,7 @@ from app.domain.record import Record, Writes
 from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
 from app.domain.storable import decode
 from app.domain.thread import ThreadStatus
+from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld, a_result, a_step, a_turn, an_answer, shown
 
 ANN, BOB = Identity("ann"), Identity("bob")
@@ -56,7 +57,7 @@ async def test_nobody_parks_or_completes_past_a_decision_he_has_not_seen(
 ) -> None:
     claimed = await world.drive()
     await world.ask(claimed, "call_1", gated=["call_1"])
-    await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
+    await decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
 
     parked = await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
     finished = await world.store.finish(claimed.fence, Ending.completed("final"), 0)
@@ -77,11 +78,11 @@ async def test_the_last_of_several_decisions_wakes_the_run_once(world: StoreWorl
     world.around.rung.clear()
     thread_id = claimed.thread.id
 
-    await world.store.decide(thread_id, "call_2", Decision.APPROVED, ANN, None)
-    await world.store.decide(thread_id, "call_1", Decision.DENIED, BOB, "too much")
+    await decide(world.store, thread_id, "call_2", Decision.APPROVED, ANN, None)
+    await decide(world.store, thread_id, "call_1", Decision.DENIED, BOB, "too much")
     still = await world.run(claimed.run.id)
     rung_before_the_last = list(world.around.rung)
-    await world.store.decide(thread_id, "call_3", Decision.APPROVED, ANN, None)
+    await decide(world.store, thread_id, "call_3", Decision.APPROVED, ANN, None)
 
     again = await world.claim(claimed.run.agent)
     open_turn = await world.store.open_turn(again.fence)
@@ -102,9 +103,9 @@ async def test_a_decision_on_something_else_does_not_wake_the_run(world: StoreWo
     await world.ask(claimed, "call_1", "call_2", gated=["call_1", "call_2"])
     await world.park(claimed, "call_1")
 
-    await world.store.decide(claimed.thread.id, "call_2", Decision.APPROVED, ANN, None)
+    await decide(world.store, claimed.thread.id, "call_2", Decision.APPROVED, ANN, None)
     waiting = await world.run(claimed.run.id)
-    await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
+    await decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
 
     assert waiting.status is RunStatus.AWAITING_INPUT
     assert (await world.run(claimed.run.id)).status is RunStatus.QUEUED
@@ -117,17 +118,21 @@ async def test_a_call_is_decided_once(world: StoreWorld) -> None:
     await world.park(claimed, "call_1")
     thread_id = claimed.thread.id
 
-    first = await world.store.decide(thread_id, "call_1", Decision.APPROVED, ANN, "fine")
+    first = await decide(world.store, thread_id, "call_1", Decision.APPROVED, ANN, "fine")
     version = (await world.thread(thread_id)).version
-    same = await world.store.decide(thread_id, "call_1", Decision.APPROVED, BOB, None)
-    with pytest.raises(Conflict) as refused:
-        await world.store.decide(thread_id, "call_1", Decision.DENIED, BOB, None)
+    same = await decide(world.store, thread_id, "call_1", Decision.APPROVED, ANN, "again")
+    for decision, person in ((Decision.DENIED, ANN), (Decision.APPROVED, BOB)):
+        with pytest.raises(Conflict) as refused:
+            await decide(world.store, thread_id, "call_1", decision, person)
+        assert refused.value.data == {
+            "toolCallId": "call_1",
+            "status": "approved",
+            "decidedBy": "ann",
+        }
 
-    assert first is not None
     assert (first.status, first.decided_by, first.reason) == ("approved", "ann", "fine")
     assert first.decided_at is not None
     assert same == first
-    assert refused.value.data == {"status": "approved", "decidedBy": "ann"}
     assert (await world.thread(thread_id)).version == first.version == version
 
 
@@ -135,10 +140,8 @@ async def test_an_unknown_call_cannot_be_decided(world: StoreWorld) -> None:
     claimed = await world.drive()
 
     for thread_id in (claimed.thread.id, "no-thread"):
-        assert (
-            await world.store.decide(thread_id, "call_1", Decision.APPROVED, ANONYMOUS, None)
-            is None
-        )
+        with pytest.raises(NotFound):
+            await decide(world.store, thread_id, "call_1", Decision.APPROVED, ANONYMOUS)
 
 
 # ---- ending ----
@@ -181,8 +184,12 @@ async def test_a_failed_run_leaves_its_error_and_nothing_open(world: StoreWorld)
     assert {row.version for row in results} == {snapshot.thread.version}
     assert snapshot.approvals == []
     with pytest.raises(Conflict) as refused:
-        await world.store.decide(claimed.thread.id, "call_2", Decision.APPROVED, ANN, None)
-    assert refused.value.data == {"status": ApprovalStatus.CANCELLED, "decidedBy": None}
+        await decide(world.store, claimed.thread.id, "call_2", Decision.APPROVED, ANN, None)
+    assert refused.value.data == {
+        "toolCallId": "call_2",
+        "status": ApprovalStatus.CANCELLED,
+        "decidedBy": None,
+    }
 
 
 @pytest.mark.req("RUN-03")
@@ -336,7 +343,7 @@ async def test_nothing_is_stranded_at_any_moment_of_a_run(world: StoreWorld) -> 
     await world.ask(claimed, "call_1", gated=["call_1"])
     await world.park(claimed, "call_1")
     found += await world.store.stranded()
-    await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
+    await decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
     found += await world.store.stranded()
     again = await world.claim(claimed.run.agent)
     await world.store.finish(again.fence, Ending.completed("final"), None)

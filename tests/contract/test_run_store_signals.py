@@ -12,6 +12,7 @@ from app.domain.ports import ClaimedRun, OnBusy, OpenTurn, Verdict
 from app.domain.record import Record, Writes
 from app.domain.run import Ending, RunStatus
 from app.domain.signal import Signal, SignalMode, messages_of
+from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld, a_signal, a_start, an_answer
 
 AT_ONCE = timedelta(microseconds=1)
@@ -222,7 +223,7 @@ async def test_a_signal_does_not_wake_a_run_that_waits(world: StoreWorld) -> Non
     await world.store.signal(a_signal(claimed.thread.id, "yes, approved"))
     waiting = await world.run(claimed.run.id)
     ann = Identity("ann")
-    await world.store.decide(claimed.thread.id, "call_1", Decision.DENIED, ann, None)
+    await decide(world.store, claimed.thread.id, "call_1", Decision.DENIED, ann, None)
 
     again = await world.claim(claimed.run.agent)
     assert waiting.status is RunStatus.AWAITING_INPUT

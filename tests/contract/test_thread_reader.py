@@ -8,6 +8,7 @@ from app.domain.approval import Decision
 from app.domain.identity import Identity
 from app.domain.message import MessageStatus
 from app.domain.run import Ending, RunStatus
+from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld, a_result, a_turn, an_answer
 
 
@@ -21,7 +22,7 @@ async def test_what_is_not_there_is_not_found(world: StoreWorld) -> None:
     assert await reader.delta("nothing", 0, 50) is None
     assert await reader.page("nothing", None, 50) == []
     assert await reader.changed("nothing", 0, 50) == []
-    assert await reader.pending_approvals("nothing") == []
+    assert await reader.approvals(key="nothing") == []
     assert await reader.versions(["nothing"]) == {}
 
 
@@ -50,7 +51,7 @@ async def test_a_snapshot_is_of_one_moment(world: StoreWorld) -> None:
     assert max(message.version for message in snapshot.messages) == snapshot.thread.version
     assert [approval.tool_call_id for approval in snapshot.approvals] == ["call_1", "call_2"]
     assert snapshot.approvals[0].input == {"order": 1}
-    assert snapshot.approvals == await world.reader.pending_approvals(claimed.thread.id)
+    assert snapshot.approvals == await world.reader.approvals(key=claimed.thread.key)
 
 
 async def test_a_snapshot_keeps_the_newest_messages(world: StoreWorld) -> None:
@@ -94,9 +95,9 @@ async def test_a_decided_approval_is_no_longer_pending(world: StoreWorld) -> Non
     claimed = await world.drive()
     await world.ask(claimed, "call_1", "call_2", gated=["call_1", "call_2"])
 
-    await world.store.decide(claimed.thread.id, "call_1", Decision.DENIED, Identity("ann"), None)
+    await decide(world.store, claimed.thread.id, "call_1", Decision.DENIED, Identity("ann"), None)
 
-    pending = await world.reader.pending_approvals(claimed.thread.id)
+    pending = await world.reader.approvals(key=claimed.thread.key)
     assert [approval.tool_call_id for approval in pending] == ["call_2"]
 
 

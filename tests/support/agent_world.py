@@ -21,6 +21,7 @@ from app.domain.thread import Thread
 from app.loop.program import LoopPorts, agent_program
 from app.models.resolve import Models
 from app.testing.world import MemoryWorld
+from tests.support.deciding import decide
 
 ALICE = Identity("alice")
 
@@ -136,7 +137,7 @@ class AgentWorld(MemoryWorld):
         self, call_id: str, decision: Decision, reason: str | None = None, *, key: str = "thread"
     ) -> None:
         """Decide as Alice."""
-        await self.store.decide(self.thread(key).id, call_id, decision, ALICE, reason)
+        await decide(self.store, self.thread(key).id, call_id, decision, ALICE, reason)
 
     def thread(self, key: str = "thread") -> Thread:
         """Return a thread."""

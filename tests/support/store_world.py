@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.authoring.slots import next_slot
-from app.domain.approval import approval_step
+from app.domain.approval import NO_RULES, ApprovalRules, approval_step
 from app.domain.facts import child_fact
 from app.domain.ids import child_id
 from app.domain.message import (
@@ -134,9 +134,15 @@ class StoreWorld:
         assert snapshot is not None
         return snapshot
 
-    async def ask(self, claimed: ClaimedRun, *calls: str, gated: Sequence[str] = ()) -> None:
+    async def ask(
+        self,
+        claimed: ClaimedRun,
+        *calls: str,
+        gated: Sequence[str] = (),
+        rules: ApprovalRules = NO_RULES,
+    ) -> None:
         """Record a first turn that calls these tools, some of which need an approval."""
-        record = a_turn(claimed.fence, 0, calls, gated)
+        record = a_turn(claimed.fence, 0, calls, gated, rules)
         assert await self.store.record(claimed.fence, record)
 
     async def park(self, claimed: ClaimedRun, *gated: str) -> None:
@@ -291,7 +297,13 @@ def an_answer(fence: Fence, turn: int, text: str = "It is on its way.") -> Recor
     return Record(fence.run_id, fence.thread_id, f"llm:turn:{turn}", turn, encode(text), writes)
 
 
-def a_turn(fence: Fence, turn: int, calls: Sequence[str], gated: Sequence[str] = ()) -> Record:
+def a_turn(
+    fence: Fence,
+    turn: int,
+    calls: Sequence[str],
+    gated: Sequence[str] = (),
+    rules: ApprovalRules = NO_RULES,
+) -> Record:
     """Return the record of a turn that calls tools: an answer and one open result for each."""
     answer = NewMessage(
         id=IDS.new(),
@@ -312,7 +324,8 @@ def a_turn(fence: Fence, turn: int, calls: Sequence[str], gated: Sequence[str] =
         )
         for index, call in enumerate(calls)
     ]
-    approvals = [NewApproval(IDS.new(), call, "look_up", '{"order":1}') for call in gated]
+    asked = encode(rules.to_json())
+    approvals = [NewApproval(IDS.new(), call, "look_up", '{"order":1}', asked) for call in gated]
     writes = Writes(messages=(answer, *results), approvals=tuple(approvals), turn=turn)
     return Record(fence.run_id, fence.thread_id, f"llm:turn:{turn}", turn, "{}", writes)
 

@@ -17,9 +17,8 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from typing import Protocol
 
-from app.domain.approval import Approval, Decision
+from app.domain.approval import Approval, Decider, NewDecision
 from app.domain.facts import NewTimer
-from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.record import Record
 from app.domain.run import Ending, Fence, ParentStep, Run, Terms, Waits
@@ -305,21 +304,18 @@ class RunStore(Protocol):
         ...
 
     async def decide(
-        self,
-        thread_id: str,
-        tool_call_id: str,
-        decision: Decision,
-        by: Identity,
-        reason: str | None,
-    ) -> Approval | None:
-        """Store a decision once and wake the run when it was the last one awaited.
+        self, thread_id: str, decisions: Sequence[NewDecision], by: Decider
+    ) -> Sequence[Approval]:
+        """Store decisions, all or none, and wake the run when they were the last awaited.
 
-        The transaction inserts the step ``approval:CALL_ID`` with the value
-        ``{"decision", "by", "reason"}``.  ``None``: no such approval.  The same decision
-        repeated answers the stored one.
+        The transaction inserts a step ``approval:CALL_ID`` for each, with the value
+        ``{"decision", "by", "reason", "input"?}``.  The same decision of the same person,
+        repeated, answers the stored one.
 
         Raises:
-            Conflict: it was decided otherwise, or closed; ``data`` says by whom.
+            NotFound: there is no such approval; ``data`` has its ``toolCallId``.
+            Conflict: one was decided before, or closed, and ``data`` says by whom; or its
+                arguments are others than the decider saw.
         """
         ...
 

@@ -82,8 +82,27 @@ class ThreadReader(Protocol):
         """Return the thread, the messages changed after that version and pending approvals."""
         ...
 
-    async def pending_approvals(self, thread_id: str) -> list[Approval]:
-        """Return the thread's undecided approvals, oldest first."""
+    async def approvals(
+        self,
+        *,
+        key: str | None = None,
+        everything: bool = False,
+        calls: Sequence[str] | None = None,
+        visible_to: Identity | None = None,
+        agents: Sequence[str] = (),
+        limit: int = 200,
+    ) -> list[Approval]:
+        """Return approvals: those that wait, oldest first; then, newest first, the others.
+
+        Args:
+            key: of one thread: those that it asks for, and those of the runs below it.
+            everything: also those that were decided or closed.
+            calls: only of these tool calls, and only those that the thread itself asks for.
+            visible_to: only what he may see: an admin everything, others those of their own
+                threads, of ``agents``, and those that name them as an approver.
+            agents: see there.
+            limit: how many at most.
+        """
         ...
 
     async def versions(self, thread_ids: Sequence[str]) -> Mapping[str, int]:

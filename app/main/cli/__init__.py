@@ -10,7 +10,18 @@ from typing import NoReturn
 import typer
 
 from app.domain.errors import ChatError, DeclarationError
-from app.main.cli import agents, codegen, crons, dev, generate, keys, migrations, serve, token
+from app.main.cli import (
+    agents,
+    approvals,
+    codegen,
+    crons,
+    dev,
+    generate,
+    keys,
+    migrations,
+    serve,
+    token,
+)
 from app.main.refusal import WRONG_DECLARATION, Refusal
 
 cli = typer.Typer(
@@ -33,6 +44,7 @@ cli.command("revoke")(keys.revoke)
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(generate.cli, name="generate")
 cli.add_typer(agents.cli, name="agents")
+cli.add_typer(approvals.cli, name="approvals")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@
 --  $22 ids  $23 tool calls  $24 names  $25 inputs     approvals to ask for
 --  $26 the run's open turn  $27 its usage  $28 the thread's usage     null: as it is
 --  $29 ids of the signals that these messages are
+--  $30 rules of the approvals
 WITH t AS (
     SELECT id, seq, version, wakes
       FROM agent_threads
@@ -40,13 +41,14 @@ WITH t AS (
      WHERE o.key = $18 AND o.run = $2 AND o.status = 'open'
     RETURNING 1
 ), a AS (
-    INSERT INTO agent_approvals (id, thread, run, tool_call_id, name, input, status, version,
-                                 requested_at)
-    SELECT n.id, $1, $2, n.tool_call_id, n.name, n.input::json, 'pending', t.version + 1,
+    INSERT INTO agent_approvals (id, thread, run, tool_call_id, name, input, rules, root, status,
+                                 version, requested_at)
+    SELECT n.id, $1, $2, n.tool_call_id, n.name, n.input::json, n.rules::json,
+           (SELECT o.root_thread FROM agent_runs o WHERE o.id = $2), 'pending', t.version + 1,
            clock_timestamp()
       FROM t, s,
-           unnest($22::text[], $23::text[], $24::text[], $25::text[])
-           AS n (id, tool_call_id, name, input)
+           unnest($22::text[], $23::text[], $24::text[], $25::text[], $30::text[])
+           AS n (id, tool_call_id, name, input, rules)
 ), r AS (
     UPDATE agent_runs o
        SET turn = coalesce($26, o.turn), usage = coalesce($27::json, o.usage), crashes = 0

@@ -9,7 +9,9 @@ export const AGENT_STATE = "agents:agentState";
 export const AGENT_RUN = "agents:agentRun";
 export const AGENT_CANCEL = "agents:agentCancel";
 export const AGENT_RETRY = "agents:agentRetry";
+export const AGENT_APPROVALS = "agents:agentApprovals";
 export const AGENT_RESOLVE_APPROVAL = "agents:agentResolveApproval";
+export const AGENT_RESOLVE_APPROVALS = "agents:agentResolveApprovals";
 export const CLOSE_PROTOCOL = 4400;
 export const CLOSE_UNAUTHENTICATED = 4401;
 
@@ -52,6 +54,19 @@ export type WaitingKind = "run" | "signal";
 
 export type ApprovalDecision = "approved" | "denied";
 
+export type ApprovalStatus = "pending" | "approved" | "denied" | "cancelled";
+
+export type DecisionPlace = "api" | "cli" | "dashboard" | "slack" | "teams" | "system";
+
+export type Surface = "api" | "cli" | "dashboard";
+
+/** What waits for the caller, or is his to see; with `all` also what was decided. */
+export interface AgentApprovalsArgs {
+  readonly key?: string;
+  readonly status?: "pending" | "all";
+  readonly limit?: number;
+}
+
 /** Cancels the run that the caller means; without one, the live run. */
 export interface AgentCancelArgs {
   readonly key: string;
@@ -73,19 +88,29 @@ export interface AgentMessagesArgs {
   readonly stream?: boolean;
 }
 
-/** Decides the tool call that waits; a decided one answers CONFLICT. */
+/** Decides the tool call that waits; a decided one answers CONFLICT and says by whom. */
 export interface AgentResolveApprovalArgs {
-  readonly key: string;
   readonly toolCallId: string;
   readonly decision: ApprovalDecision;
   readonly reason?: string;
   readonly editedInput?: Readonly<Record<string, unknown>>;
+  readonly inputHash?: string;
+  readonly key: string;
+  readonly via?: Surface;
 }
 
 /** The approval and the decision that now stands. */
 export interface AgentResolveApprovalResult {
   readonly approvalId: string;
   readonly decision: ApprovalDecision;
+  readonly decidedBy: string | null;
+}
+
+/** Decides several calls of a thread: all of them, or none. */
+export interface AgentResolveApprovalsArgs {
+  readonly key: string;
+  readonly decisions: readonly NewDecision[];
+  readonly via?: Surface;
 }
 
 /** Lets a failed run go on from where it failed; without one, the thread's newest. */
@@ -133,6 +158,37 @@ export interface AgentStateArgs {
 /** The thread itself. */
 export interface AgentThreadArgs {
   readonly key: string;
+}
+
+/** An approval as inbox and history show it. */
+export interface ApprovalRecord {
+  readonly id: string;
+  /** the conversation that asks: this one, or that of a child run */
+  readonly key: string;
+  readonly agent: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** names the arguments, for the decision on them */
+  readonly inputHash: string;
+  /** whether the decider may change the arguments */
+  readonly editable: boolean;
+  /** who may decide, if not whoever usually does */
+  readonly approvers: readonly string[];
+  readonly requestedAt: string;
+  readonly expiresAt?: string;
+  /** what counts as decided then */
+  readonly onExpiry?: ApprovalDecision;
+  readonly owner: string | null;
+  readonly status: ApprovalStatus;
+  /** whether it waits, and for the caller */
+  readonly mayDecide: boolean;
+  readonly decidedBy?: string;
+  readonly place?: DecisionPlace;
+  readonly reason?: string;
+  readonly editedInput?: Readonly<Record<string, unknown>>;
+  readonly decidedAt?: string;
 }
 
 /** Refreshes the identity of a live socket; its subscriptions are checked again. */
@@ -243,13 +299,35 @@ export interface Message {
   readonly createdAt: string;
 }
 
+/** An answer to one call.  `inputHash` names the arguments that the person saw. */
+export interface NewDecision {
+  readonly toolCallId: string;
+  readonly decision: ApprovalDecision;
+  readonly reason?: string;
+  readonly editedInput?: Readonly<Record<string, unknown>>;
+  readonly inputHash?: string;
+}
+
 /** A tool call that waits for a person. */
 export interface PendingApproval {
   readonly id: string;
+  /** the conversation that asks: this one, or that of a child run */
+  readonly key: string;
+  readonly agent: string;
+  readonly runId: string;
   readonly toolCallId: string;
   readonly name: string;
   readonly input: unknown;
+  /** names the arguments, for the decision on them */
+  readonly inputHash: string;
+  /** whether the decider may change the arguments */
+  readonly editable: boolean;
+  /** who may decide, if not whoever usually does */
+  readonly approvers: readonly string[];
   readonly requestedAt: string;
+  readonly expiresAt?: string;
+  /** what counts as decided then */
+  readonly onExpiry?: ApprovalDecision;
 }
 
 /** Asks for a `pong`. */
@@ -266,6 +344,14 @@ export interface Pong {
 export interface Remove {
   readonly op: "remove";
   readonly id: string;
+}
+
+/** One of several. */
+export interface ResolvedApproval {
+  readonly approvalId: string;
+  readonly decision: ApprovalDecision;
+  readonly decidedBy: string | null;
+  readonly toolCallId: string;
 }
 
 /** The value of a call. */

@@ -21,6 +21,7 @@ from app.store.recording import record_step
 from app.store.settling import Settler
 from app.store.starting import start_run
 from app.testing.memory_journal import MemoryJournal
+from tests.support.deciding import decide
 from tests.support.store_world import (
     AGENT,
     IDS,
@@ -128,7 +129,7 @@ async def _whole_life_of_runs(world: StoreWorld) -> None:
     await world.ask(claimed, "call_1", "call_2", gated=["call_1"])
     await world.store.record(fence, a_result(fence, 0, 1, "call_2"))
     await world.park(claimed, "call_1")
-    await world.store.decide(thread.id, "call_1", Decision.APPROVED, ANONYMOUS, None)
+    await decide(world.store, thread.id, "call_1", Decision.APPROVED, ANONYMOUS, None)
     again = await world.claim(claimed.run.agent)
     await world.store.open_turn(again.fence)
     await world.store.history(thread.id)
@@ -146,7 +147,7 @@ async def _whole_life_of_runs(world: StoreWorld) -> None:
         world.reader.changed(thread.id, 2, 50),
         world.reader.page(thread.id, 3, 50),
         world.reader.versions([thread.id]),
-        world.reader.pending_approvals(thread.id),
+        world.reader.approvals(key=thread.key),
         world.reader.run(claimed.run.id),
         world.reader.sessions(thread.agent, "ann", everybody=False, before=None, limit=9),
         world.reader.sessions(thread.agent, None, everybody=True, before=thread.id, limit=9),

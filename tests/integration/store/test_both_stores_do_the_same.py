@@ -21,6 +21,7 @@ from app.domain.ports import ClaimedRun, JournalFenceLost, OnBusy, Serves, Start
 from app.domain.record import Record
 from app.domain.run import Ending, Fence, ParentStep, Waits
 from app.domain.signal import SignalMode
+from tests.support.deciding import decide
 from tests.support.store_world import (
     IDS,
     StoreWorld,
@@ -128,8 +129,8 @@ class Story:
         nap, fact = [NewTimer("timer:nap", timedelta(0))], ("event:e#0", "timer:nap", "child:c")
         moves: dict[str, Tell] = {
             "park": lambda w: w.store.park(fence, number % 2, Waits.for_all([approval_step(call)])),
-            "decide": lambda w: w.store.decide(thread, call, Decision.APPROVED, ann, None),
-            "deny": lambda w: w.store.decide(thread, call, Decision.DENIED, ann, "no"),
+            "decide": lambda w: decide(w.store, thread, call, Decision.APPROVED, ann, None),
+            "deny": lambda w: decide(w.store, thread, call, Decision.DENIED, ann, "no"),
             "complete": lambda w: _finish(w, fence, Ending.completed("final"), number),
             "fail": lambda w: _finish(w, fence, Ending.failed("X", "broke"), None),
             "event": lambda w: w.store.send_event(fence.run_id, "e", str(number)),

@@ -10,6 +10,7 @@ from app.domain.identity import Identity
 from app.domain.ports import ClaimedRun, Serves, Verdict
 from app.domain.run import Ending, RunStatus, Waits
 from tests.integration.store.rival import Rival
+from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld
 
 ANN = Identity("ann")
@@ -29,16 +30,16 @@ async def test_a_decision_and_a_park_in_either_order(
 ) -> None:
     claimed = await _asking(world)
 
-    async def decide() -> Approval | None:
-        return await world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
+    async def approve() -> Approval:
+        return await decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None)
 
     async def park() -> Verdict:
         return await world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")]))
 
     async with asyncio.TaskGroup() as group, rival.holding(claimed.thread.id):
-        first = group.create_task(decide() if decide_first else park())
+        first = group.create_task(approve() if decide_first else park())
         await rival.until_waited_for(1)
-        second = group.create_task(park() if decide_first else decide())
+        second = group.create_task(park() if decide_first else approve())
         await rival.until_waited_for(2)
 
     parked = second.result() if decide_first else first.result()
@@ -55,7 +56,7 @@ async def test_decisions_race_with_parks(world: StoreWorld) -> None:
         claimed = await _asking(world)
         parked, _ = await asyncio.gather(
             world.store.park(claimed.fence, 0, Waits.for_all([approval_step("call_1")])),
-            world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
+            decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
         )
         status = (await world.run(claimed.run.id)).status
         assert (parked, status) in {
@@ -74,7 +75,7 @@ async def test_decisions_race_with_ends(world: StoreWorld) -> None:
         claimed = await _asking(world)
         finished, decided = await asyncio.gather(
             world.store.finish(claimed.fence, Ending.completed("final"), 0),
-            world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
+            decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
             return_exceptions=True,
         )
         if finished is Verdict.DONE:
@@ -95,7 +96,7 @@ async def test_of_twenty_people_one_decides(world: StoreWorld) -> None:
 
     answers = await asyncio.gather(
         *(
-            world.store.decide(claimed.thread.id, "call_1", list(Decision)[n % 2], person, None)
+            decide(world.store, claimed.thread.id, "call_1", list(Decision)[n % 2], person, None)
             for n, person in enumerate(people)
         ),
         return_exceptions=True,
@@ -117,7 +118,7 @@ async def test_a_cancel_and_a_decision_exclude_each_other(world: StoreWorld) -> 
         await world.park(claimed, "call_1")
         cancelled, decided = await asyncio.gather(
             world.store.cancel(claimed.thread.id, claimed.run.id),
-            world.store.decide(claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
+            decide(world.store, claimed.thread.id, "call_1", Decision.APPROVED, ANN, None),
             return_exceptions=True,
         )
         assert not isinstance(cancelled, BaseException)

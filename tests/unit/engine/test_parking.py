@@ -12,6 +12,7 @@ from app.domain.run import Ending, RunStatus, Waits
 from app.engine.durable_run import DurableRun, Program
 from app.engine.steps import MISSING, StepContext, StepResult
 from app.testing.world import MemoryWorld
+from tests.support.deciding import decide
 
 ALICE = Identity("alice")
 
@@ -49,9 +50,9 @@ async def test_the_last_of_several_decisions_wakes_the_run() -> None:
         world.worker()
         started = await world.start("a")
         await world.until(started.run_id, RunStatus.AWAITING_INPUT)
-        await world.store.decide(started.thread_id, "c1", Decision.APPROVED, ALICE, None)
+        await decide(world.store, started.thread_id, "c1", Decision.APPROVED, ALICE, None)
         assert world.database.runs[started.run_id].status is RunStatus.AWAITING_INPUT
-        await world.store.decide(started.thread_id, "c2", Decision.DENIED, ALICE, "no")
+        await decide(world.store, started.thread_id, "c2", Decision.DENIED, ALICE, "no")
         await world.until(started.run_id, RunStatus.COMPLETED)
 
     assert ran == ["tool:charge:c1"]
@@ -64,7 +65,7 @@ async def test_a_decision_that_comes_while_the_run_parks_is_seen() -> None:
 
         async def decided_just_before(*arguments: object) -> object:
             if not world.database.steps[started.run_id].get(approval_step("c1")):
-                await world.store.decide(started.thread_id, "c1", Decision.APPROVED, ALICE, None)
+                await decide(world.store, started.thread_id, "c1", Decision.APPROVED, ALICE, None)
             return await park(*arguments)  # type: ignore[arg-type]
 
         world.store.park = decided_just_before  # type: ignore[method-assign,assignment]
@@ -80,10 +81,10 @@ async def test_deciding_twice_is_one_decision() -> None:
         world.worker()
         started = await world.start("a")
         await world.until(started.run_id, RunStatus.AWAITING_INPUT)
-        first = await world.store.decide(started.thread_id, "c1", Decision.APPROVED, ALICE, None)
-        same = await world.store.decide(started.thread_id, "c1", Decision.APPROVED, ALICE, None)
+        first = await decide(world.store, started.thread_id, "c1", Decision.APPROVED, ALICE, None)
+        same = await decide(world.store, started.thread_id, "c1", Decision.APPROVED, ALICE, None)
         with pytest.raises(Conflict, match="already approved"):
-            await world.store.decide(started.thread_id, "c1", Decision.DENIED, ALICE, None)
+            await decide(world.store, started.thread_id, "c1", Decision.DENIED, ALICE, None)
 
     assert first == same
 
@@ -100,7 +101,7 @@ async def test_a_completion_that_overlooked_something_looks_again() -> None:
         while True:
             looks.append(1)
             if len(looks) == 1:
-                await world.store.decide(run.thread.id, "c1", Decision.APPROVED, ALICE, None)
+                await decide(world.store, run.thread.id, "c1", Decision.APPROVED, ALICE, None)
             await run.finish(Ending.completed("final"))
             await asyncio.sleep(0)
 
@@ -122,7 +123,7 @@ async def test_a_parked_run_survives_every_process() -> None:
         await first.terminate()
         world.journal.flush()
         world.worker()
-        await world.store.decide(started.thread_id, "c1", Decision.APPROVED, ALICE, None)
+        await decide(world.store, started.thread_id, "c1", Decision.APPROVED, ALICE, None)
         await world.until(started.run_id, RunStatus.COMPLETED)
 
     assert ran == ["tool:charge:c1"]

@@ -80,7 +80,9 @@ def test_a_thread_is_what_the_protocol_declares() -> None:
     now = datetime.now(UTC)
     thread = Thread("t-1", "key", "support", ThreadStatus.RUNNING, "r-1", 1, 2, 3, 4)
     pending = ApprovalStatus.PENDING
-    approval = Approval("a-1", "t-1", "r-1", "call_1", "refund", {"amount": 60}, pending, 3, now)
+    approval = Approval(
+        "a-1", "t-1", "r-1", "call_1", "refund", {"amount": 60}, pending, 3, now, "key", "support"
+    )
     waiting = (
         WaitingSend("s-1", is_run=False, text="from outside", created_at=now, author="user:ops"),
         WaitingSend("r-2", is_run=True, text="and then?", created_at=now, dedupe="d-1"),

@@ -4,7 +4,8 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from app import Agent, tool
-from app.authoring.tools import Call, NeedsApproval, Tool
+from app.authoring.approval_policy import NeedsApproval
+from app.authoring.tools import Call, Tool
 from app.domain.approval import Decision
 from app.domain.run import RunStatus
 from app.domain.thread import ThreadStatus
@@ -43,7 +44,7 @@ async def test_a_gated_call_parks_the_run_and_frees_the_worker() -> None:
     async with AgentWorld(Agent(model=model, tools=till.tools)) as world:
         world.worker(slots=1)
         run = await world.parked(await world.say())
-        (approval,) = await world.reader.pending_approvals(world.thread().id)
+        (approval,) = await world.reader.approvals(key=world.thread().key)
         assert (approval.tool_call_id, approval.name, approval.input) == (
             "call_1",
             "charge",

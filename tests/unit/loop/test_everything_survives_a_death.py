@@ -88,7 +88,7 @@ async def to_the_end(world: AgentWorld, run_id: str) -> None:
         await world.until(run_id, RunStatus.AWAITING_INPUT, *FINAL)
         if world.database.runs[run_id].status is not RunStatus.AWAITING_INPUT:
             return
-        for approval in await world.reader.pending_approvals(world.thread().id):
+        for approval in await world.reader.approvals(key=world.thread().key):
             await world.decide(approval.tool_call_id, Decision.APPROVED)
         await asyncio.sleep(0)
 

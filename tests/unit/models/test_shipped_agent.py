@@ -45,7 +45,7 @@ async def test_a_large_refund_takes_two_turns_and_a_person() -> None:
     async with AgentWorld(support) as world:
         world.worker()
         run = await world.parked(await world.say("Refund order 1002"))
-        (asked,) = await world.reader.pending_approvals(world.thread().id)
+        (asked,) = await world.reader.approvals(key=world.thread().key)
         assert (asked.name, asked.input) == ("refund_order", {"order_id": "1002", "amount": 8900})
         await world.decide(asked.tool_call_id, Decision.APPROVED)
         await world.ended(run.id)

@@ -9,7 +9,6 @@ from app.domain.identity import ANONYMOUS, Identity
 from app.domain.thread import Thread, ThreadStatus
 from app.threads.access import (
     Access,
-    check_may_decide,
     check_may_retry,
     check_may_signal,
     check_may_start,
@@ -62,36 +61,6 @@ def test_an_internal_agent_is_refused_in_the_words_of_a_missing_one() -> None:
 def test_an_internal_agent_is_listed_to_admins_alone() -> None:
     assert not may_see_agent("internal", ANN)
     assert may_see_agent("internal", ADMIN)
-
-
-@pytest.mark.req("APR-04")
-@pytest.mark.parametrize(
-    ("owner", "caller", "open_threads", "refusal"),
-    [
-        pytest.param("ann", ANN, False, None, id="the-owner"),
-        pytest.param("ann", BOB, False, Forbidden, id="somebody-else"),
-        pytest.param("ann", ANONYMOUS, True, Forbidden, id="nobody-on-an-owned-one"),
-        pytest.param("ann", ADMIN, False, None, id="an-admin"),
-        pytest.param(None, ANN, False, Forbidden, id="ownerless-by-default"),
-        pytest.param(None, ANONYMOUS, True, None, id="ownerless-where-keys-decide"),
-        pytest.param(None, ADMIN, False, None, id="ownerless-by-an-admin"),
-    ],
-)
-def test_who_may_decide_an_approval(
-    owner: str | None, caller: Identity, *, open_threads: bool, refusal: type[ChatError] | None
-) -> None:
-    thread = a_thread(owner)
-
-    assert raised(lambda: check_may_decide(thread, caller, open_threads=open_threads)) is refusal
-
-
-def test_a_missing_thread_refuses_a_decision_in_the_words_of_a_foreign_one() -> None:
-    with pytest.raises(Forbidden) as foreign:
-        check_may_decide(a_thread("ann"), BOB, open_threads=True)
-    with pytest.raises(Forbidden) as missing:
-        check_may_decide(None, BOB, open_threads=True)
-
-    assert foreign.value.message == missing.value.message
 
 
 @pytest.mark.req("SIG-07")

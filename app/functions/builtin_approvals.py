@@ -1,0 +1,226 @@
+"""``agents:agentApprovals``, ``agentResolveApproval`` and ``...Approvals``: people in the loop.
+
+They check for themselves who may see and decide what (R8).  A decision is on exactly what was
+shown, and many are made or none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.alias_generators import to_camel
+
+from app.authoring.contexts import ActionContext, QueryContext
+from app.authoring.functions import FunctionKind, ServerFunction, action
+from app.domain.approval import Approval, Decider, Decision, NewDecision, Place
+from app.domain.errors import ClientFault, InvalidArgument, NotFound
+from app.domain.identity import Identity
+from app.domain.storable import Json
+from app.domain.tables import THREADS
+from app.functions.agent_runs import AgentCard, AgentRuns
+from app.functions.builtin_reads import Key
+from app.threads.approvers import check_may_decide, may_decide
+from app.threads.limits import INBOX_LIMIT, MAX_BATCH, MAX_REASON, PAGE_LIMIT_MAX
+from app.threads.views import approval_record
+
+CallId = Annotated[str, Field(min_length=1)]
+Verdict = Literal["approved", "denied"]
+Reason = Annotated[str, Field(max_length=MAX_REASON)]
+Edit = dict[str, JsonValue]
+Via = Literal["api", "cli", "dashboard"]
+
+CheckInput = Callable[[str, str, Mapping[str, Json]], None]
+"""Raises ``InvalidArgument`` when a tool of an agent does not take these arguments."""
+
+
+class ApprovalDecision(BaseModel):
+    """One of many decisions."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+    tool_call_id: CallId
+    decision: Verdict
+    reason: Reason | None = None
+    edited_input: Edit | None = None
+    input_hash: str | None = None
+
+
+class ApprovalFunctions:
+    """The functions, over the agents that were loaded."""
+
+    def __init__(
+        self,
+        runs: AgentRuns,
+        agents: Mapping[str, AgentCard],
+        check_input: CheckInput,
+        *,
+        open_threads_decide: bool,
+    ) -> None:
+        """Hold what the functions need.
+
+        Args:
+            runs: the stores.
+            agents: by slug.
+            check_input: says whether a tool takes what a person made of its arguments.
+            open_threads_decide: whether whoever knows an ownerless thread's key may decide
+                its approvals (R9).
+        """
+        self._runs = runs
+        self._agents = agents
+        self._check_input = check_input
+        self._open_threads = open_threads_decide
+
+    def functions(self) -> Sequence[ServerFunction[..., Any]]:
+        """Return the declarations."""
+        return [
+            ServerFunction(
+                self.approvals,
+                kind=FunctionKind.QUERY,
+                name="agent_approvals",
+                reads=(THREADS,),
+            ),
+            action(name="agent_resolve_approval", idempotent=True)(self.resolve),
+            action(name="agent_resolve_approvals", idempotent=True)(self.resolve_all),
+        ]
+
+    async def approvals(
+        self,
+        ctx: QueryContext,
+        *,
+        key: Key | None = None,
+        status: Literal["pending", "all"] = "pending",
+        limit: Annotated[int, Field(ge=1, le=INBOX_LIMIT)] = PAGE_LIMIT_MAX,
+    ) -> list[dict[str, JsonValue]]:
+        """Return what waits for the caller's decision, or is his to see, the oldest first.
+
+        With ``key`` those of one thread; with ``all`` the newest of what was decided, too.
+        """
+        found = await self._runs.reader.approvals(
+            key=key,
+            everything=status == "all",
+            visible_to=ctx.auth,
+            agents=self._responsible_for(ctx.auth),
+            limit=limit,
+        )
+        return [
+            approval_record(each, may_decide=self._may_decide(each, ctx.auth)) for each in found
+        ]
+
+    async def resolve(
+        self,
+        ctx: ActionContext,
+        *,
+        key: Key,
+        tool_call_id: CallId,
+        decision: Verdict,
+        reason: Reason | None = None,
+        edited_input: Edit | None = None,
+        input_hash: str | None = None,
+        via: Via = "api",
+    ) -> dict[str, JsonValue]:
+        """Decide the tool call that waits; the same decision again answers the stored one."""
+        asked = NewDecision(tool_call_id, Decision(decision), reason, edited_input, input_hash)
+        (decided,) = await self._decide(key, [asked], Decider(ctx.auth, Place(via)))
+        return {
+            "approvalId": decided.id,
+            "decision": decided.status.value,
+            "decidedBy": decided.decided_by,
+        }
+
+    async def resolve_all(
+        self,
+        ctx: ActionContext,
+        *,
+        key: Key,
+        decisions: Annotated[list[ApprovalDecision], Field(min_length=1, max_length=MAX_BATCH)],
+        via: Via = "api",
+    ) -> list[dict[str, JsonValue]]:
+        """Decide several calls of a thread, all or none; the run goes on once."""
+        asked = [
+            NewDecision(
+                each.tool_call_id,
+                Decision(each.decision),
+                each.reason,
+                each.edited_input,
+                each.input_hash,
+            )
+            for each in decisions
+        ]
+        if len({each.tool_call_id for each in asked}) < len(asked):
+            raise InvalidArgument("decisions: one call is decided twice")
+        decided = await self._decide(key, asked, Decider(ctx.auth, Place(via)))
+        return [
+            {
+                "approvalId": each.id,
+                "toolCallId": each.tool_call_id,
+                "decision": each.status.value,
+                "decidedBy": each.decided_by,
+            }
+            for each in decided
+        ]
+
+    async def _decide(
+        self, key: str, decisions: Sequence[NewDecision], by: Decider
+    ) -> Sequence[Approval]:
+        waiting = {
+            each.tool_call_id: each
+            for each in await self._runs.reader.approvals(
+                key=key, everything=True, calls=[each.tool_call_id for each in decisions]
+            )
+        }
+        thread_id = ""
+        for each in decisions:
+            with _naming(each.tool_call_id):
+                found = waiting.get(each.tool_call_id)
+                if found is None and by.identity.is_admin:
+                    raise NotFound(f"no approval for tool call {each.tool_call_id!r}")
+                approval = check_may_decide(
+                    found,
+                    by.identity,
+                    responsible=self._responsible(found),
+                    open_threads=self._open_threads,
+                )
+                self._check_edit(approval, each)
+            thread_id = approval.thread_id
+        return await self._runs.store.decide(thread_id, decisions, by)
+
+    def _check_edit(self, approval: Approval, decision: NewDecision) -> None:
+        edited = decision.edited_input
+        if edited is None:
+            return
+        if decision.decision is not Decision.APPROVED:
+            raise InvalidArgument("editedInput goes with an approval; a denied call does not run")
+        if not approval.rules.editable:
+            raise InvalidArgument(f"the arguments of {approval.name} may not be changed")
+        self._check_input(approval.agent, approval.name, edited)
+
+    def _may_decide(self, approval: Approval, caller: Identity) -> bool:
+        return may_decide(
+            approval,
+            caller,
+            responsible=self._responsible(approval),
+            open_threads=self._open_threads,
+        )
+
+    def _responsible(self, approval: Approval | None) -> str | None:
+        card = None if approval is None else self._agents.get(approval.agent)
+        return None if card is None else card.owner
+
+    def _responsible_for(self, caller: Identity) -> list[str]:
+        mine = {each.casefold() for each in (caller.user_id, caller.email) if each}
+        return [
+            slug
+            for slug, card in self._agents.items()
+            if card.owner is not None and card.owner.casefold() in mine
+        ]
+
+
+@contextmanager
+def _naming(tool_call_id: str) -> Iterator[None]:
+    """Say in an error of the block which call it is about."""
+    try:
+        yield
+    except ClientFault as error:
+        error.data = {"toolCallId": tool_call_id, **(error.data or {})}
+        raise

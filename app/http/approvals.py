@@ -1,0 +1,146 @@
+"""Approvals over HTTP: of a session, and the inbox across sessions.
+
+Who may not decide is refused alike whether or not there is such a session (R10).
+"""
+
+from typing import Annotated, Final
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.domain.errors import Forbidden, InvalidArgument
+from app.domain.identity import Identity
+from app.domain.storable import Json
+from app.http.answers import ApprovalList, ResolvedList
+from app.http.endpoint import Endpoints
+from app.http.operation import Operation, WholeNumber, Word
+from app.http.reply import reply
+from app.http.requests import body_of, idempotency_key
+from app.http.services import HttpServices
+from app.protocol.calls import AGENT_APPROVALS, AGENT_RESOLVE_APPROVALS, Surface
+from app.protocol.rows import ApprovalDecision
+from app.protocol.wire import Inbound, absent
+from app.threads.access import readable_thread
+from app.threads.limits import INBOX_LIMIT, MAX_BATCH, MAX_REASON
+
+_SESSION: Final = "/agents/{slug}/sessions/{session_id:path}"
+_STATUS: Final = Word("status", "`pending`, or `all`: also those that were decided")
+_LIMIT: Final = WholeNumber("limit", 1, INBOX_LIMIT, "how many at most")
+
+
+class Decide(Inbound):
+    """The body of ``POST .../approvals/{approvalId}``."""
+
+    decision: ApprovalDecision
+    reason: Annotated[str, Field(max_length=MAX_REASON)] | None = absent()
+    edited_input: dict[str, object] | None = absent()
+    input_hash: str | None = absent(description="names the arguments that were seen")
+    via: Surface | None = absent()
+
+
+class DecideOne(Decide):
+    """One of several."""
+
+    approval_id: str
+
+
+class DecideMany(Inbound):
+    """The body of ``POST .../approvals``: all of it, or nothing."""
+
+    decisions: Annotated[tuple[DecideOne, ...], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class ApprovalRoutes:
+    """The handlers."""
+
+    def __init__(self, services: HttpServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        """Return the routes.  A key may hold slashes, so the longest path comes first."""
+        endpoints = Endpoints(self._services)
+        listing = Operation(answer=ApprovalList, query=(_STATUS, _LIMIT))
+        one = Operation(body=Decide, answer=ResolvedList)
+        many = Operation(body=DecideMany, answer=ResolvedList)
+        return [
+            endpoints.route("POST", f"{_SESSION}/approvals/{{approval_id}}", self.decide, one),
+            endpoints.route("GET", f"{_SESSION}/approvals", self.of_session, listing),
+            endpoints.route("POST", f"{_SESSION}/approvals", self.decide_many, many),
+            endpoints.route("GET", "/approvals", self.inbox, listing),
+        ]
+
+    async def inbox(self, request: Request, caller: Identity) -> Response:
+        """Return what waits for the caller, or is his to see, across sessions."""
+        return reply({"approvals": await self._find(request, caller, {})})
+
+    async def of_session(self, request: Request, caller: Identity) -> Response:
+        """Return what a session waits for, or with ``status=all`` whatever it has asked."""
+        key = request.path_params["session_id"]
+        found = await self._find(request, caller, {"key": key})
+        if not found and await readable_thread(self._services.reader, key, caller) is None:
+            raise Forbidden("you may not see this")
+        return reply({"approvals": found})
+
+    async def decide(self, request: Request, caller: Identity) -> Response:
+        """Decide one call; the run goes on when it was the last."""
+        body = await body_of(request, Decide)
+        given = body.model_dump(exclude_unset=True)
+        one = DecideOne.model_validate(given | {"approval_id": request.path_params["approval_id"]})
+        return await self._decided(request, caller, (one,))
+
+    async def decide_many(self, request: Request, caller: Identity) -> Response:
+        """Decide several calls: all of them, or none."""
+        body = await body_of(request, DecideMany)
+        return await self._decided(request, caller, body.decisions)
+
+    async def _find(self, request: Request, caller: Identity, given: dict[str, object]) -> Json:
+        status, limit = _STATUS.read(request), _LIMIT.read(request)
+        if status is not None:
+            given["status"] = status
+        if limit is not None:
+            given["limit"] = limit
+        return await self._services.call(AGENT_APPROVALS, given, caller=caller, dedupe=None)
+
+    async def _decided(
+        self, request: Request, caller: Identity, decisions: tuple[DecideOne, ...]
+    ) -> Response:
+        key = request.path_params["session_id"]
+        calls = await self._calls(key, caller)
+        given = []
+        for each in decisions:
+            call = calls.get(each.approval_id)
+            if call is None:
+                raise Forbidden("you may not decide this", {"approvalId": each.approval_id})
+            given.append(
+                {
+                    "toolCallId": call,
+                    **each.model_dump(
+                        by_alias=True, exclude_unset=True, exclude={"approval_id", "via"}
+                    ),
+                }
+            )
+        places = {each.via for each in decisions} - {None}
+        if len(places) > 1:
+            raise InvalidArgument("via: decisions are made in one place")
+        arguments = {"key": key, "decisions": given} | ({"via": places.pop()} if places else {})
+        answer = await self._services.call(
+            AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
+        )
+        return reply({"decisions": answer})
+
+    async def _calls(self, key: str, caller: Identity) -> dict[str, str]:
+        """Return the tool calls of a session's approvals that the caller may see, by id."""
+        found = await self._services.call(
+            AGENT_APPROVALS,
+            {"key": key, "status": "all", "limit": INBOX_LIMIT},
+            caller=caller,
+            dedupe=None,
+        )
+        rows = found if isinstance(found, list) else []
+        return {
+            str(row["id"]): str(row["toolCallId"])
+            for row in rows
+            if isinstance(row, dict) and row["key"] == key
+        }
