@@ -163,6 +163,9 @@ class ApprovalFunctions:
     async def _decide(
         self, key: str, decisions: Sequence[NewDecision], by: Decider
     ) -> Sequence[Approval]:
+        thread = await self._runs.reader.find(key)
+        owner = None if thread is None else thread.owner
+        may_know = by.identity.is_admin or (owner is not None and owner == by.identity.user_id)
         waiting = {
             each.tool_call_id: each
             for each in await self._runs.reader.approvals(
@@ -173,7 +176,7 @@ class ApprovalFunctions:
         for each in decisions:
             with _naming(each.tool_call_id):
                 found = waiting.get(each.tool_call_id)
-                if found is None and by.identity.is_admin:
+                if found is None and may_know:
                     raise NotFound(f"no approval for tool call {each.tool_call_id!r}")
                 approval = check_may_decide(
                     found,

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.domain.errors import Forbidden, InvalidArgument
+from app.domain.errors import ClientFault, Forbidden, InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.storable import Json
 from app.http.answers import ApprovalList, ResolvedList
@@ -61,9 +61,9 @@ class ApprovalRoutes:
     def routes(self) -> list[Route]:
         """Return the routes.  A key may hold slashes, so the longest path comes first."""
         endpoints = Endpoints(self._services)
-        listing = Operation(answer=ApprovalList, query=(_STATUS, _LIMIT))
-        one = Operation(body=Decide, answer=ResolvedList)
-        many = Operation(body=DecideMany, answer=ResolvedList)
+        listing = Operation(answer=ApprovalList, query=(_STATUS, _LIMIT), scope=AGENT_APPROVALS)
+        one = Operation(body=Decide, answer=ResolvedList, scope=AGENT_RESOLVE_APPROVALS)
+        many = Operation(body=DecideMany, answer=ResolvedList, scope=AGENT_RESOLVE_APPROVALS)
         return [
             endpoints.route("POST", f"{_SESSION}/approvals/{{approval_id}}", self.decide, one),
             endpoints.route("GET", f"{_SESSION}/approvals", self.of_session, listing),
@@ -112,7 +112,7 @@ class ApprovalRoutes:
         for each in decisions:
             call = calls.get(each.approval_id)
             if call is None:
-                raise Forbidden("you may not decide this", {"approvalId": each.approval_id})
+                raise self._unknown(each.approval_id, caller)
             given.append(
                 {
                     "toolCallId": call,
@@ -130,6 +130,12 @@ class ApprovalRoutes:
         )
         return reply({"decisions": answer})
 
+    def _unknown(self, approval_id: str, caller: Identity) -> ClientFault:
+        data = {"approvalId": approval_id}
+        if caller.is_admin:
+            return NotFound(f"no approval {approval_id!r} in this session", data)
+        return Forbidden("you may not decide this", data)
+
     async def _calls(self, key: str, caller: Identity) -> dict[str, str]:
         """Return the tool calls of a session's approvals that the caller may see, by id."""
         found = await self._services.call(
@@ -137,6 +143,7 @@ class ApprovalRoutes:
             {"key": key, "status": "all", "limit": INBOX_LIMIT},
             caller=caller,
             dedupe=None,
+            internal=True,
         )
         rows = found if isinstance(found, list) else []
         return {

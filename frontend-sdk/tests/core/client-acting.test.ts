@@ -186,6 +186,12 @@ describe("a decision", () => {
       toolCallId: "c-1",
       name: "refund",
       input: { amount: 60 },
+      key: KEY,
+      agent: "support",
+      runId: "r-1",
+      inputHash: "h-1",
+      editable: false,
+      approvers: [],
       requestedAt: "",
     };
     gateway.commit(KEY, [], aThread({ status: "awaiting_input", pendingApprovals: [approval] }));

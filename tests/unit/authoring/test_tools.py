@@ -185,7 +185,7 @@ async def test_who_stops_waiting_for_a_thread_is_not_held_by_it() -> None:
     [
         pytest.param({"retries": -1}, "retries counts further attempts", id="retries"),
         pytest.param({"timeout": 0}, "timeout has to be longer", id="timeout"),
-        pytest.param({"needs_approval": "yes"}, "True, False or a predicate", id="approval"),
+        pytest.param({"needs_approval": "yes"}, "True, False, a predicate", id="approval"),
         pytest.param({"name": "no way!"}, "cannot name a tool", id="name"),
         pytest.param({"schema": {"type": "array"}}, "takes an object", id="schema-of-a-list"),
         pytest.param(

@@ -134,6 +134,19 @@ async def test_what_is_answered_is_what_is_described(backend: Backend, world: St
         check(f"{session}/retry", "post", await ann.post(f"{mine}/retry", json={"runId": "no"}))
         check("/runs/{runId}/cancel", "post", await ann.post(f"/runs/{started['runId']}/cancel"))
         check(f"{session}/cancel", "post", await ann.post(f"{mine}/cancel"))
+        await ann.post("/agents/support", json={"message": "again", "sessionId": "gated"})
+        gated = await world.claim()
+        await world.ask(gated, "call_1", gated=["call_1"])
+        theirs = "/agents/support/sessions/gated/approvals"
+        listed = check("/approvals", "get", await ann.get("/approvals"))
+        check(f"{session}/approvals", "get", await ann.get(theirs))
+        decision = {"decision": "approved"}
+        (waiting,) = listed["approvals"]
+        one = await ann.post(f"{theirs}/{waiting['id']}", json=decision)
+        check(f"{session}/approvals/{{approvalId}}", "post", one)
+        many = {"decisions": [{"approvalId": waiting["id"], **decision}]}
+        check(f"{session}/approvals", "post", await ann.post(theirs, json=many))
+        check("/approvals", "get", await ann.get("/approvals?status=all"))
         thread = await ann.post("/functions/agents:agentThread", json={"key": "k"})
         check("/functions/{ref}", "post", thread)
         check("/healthz", "get", await ann.get("/healthz"))

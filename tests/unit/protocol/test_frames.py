@@ -65,7 +65,9 @@ def test_no_built_in_writes_a_message_a_thread_or_a_state() -> None:
         "agents:agentRun",
         "agents:agentCancel",
         "agents:agentRetry",
+        "agents:agentApprovals",
         "agents:agentResolveApproval",
+        "agents:agentResolveApprovals",
     }
 
 
