@@ -265,6 +265,12 @@ describe("a run", () => {
       toolCallId: "c-5",
       name: "refund",
       input: {},
+      key: KEY,
+      agent: "support",
+      runId: "r-1",
+      inputHash: "h-1",
+      editable: false,
+      approvers: [],
       requestedAt: "2026-11-29T17:33:00Z",
     };
     gateway.commit(KEY, [0, 1, 2, 3, 4].map(call), aThread());
