@@ -1,0 +1,161 @@
+"""What the admin UI asks and gets: arguments and rows of the ``agents:admin...`` functions.
+
+All of them are for callers with the role ``admin``.  The queries are live like any other: over a
+socket a new value comes when something that they show has changed.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from app.protocol.rows import ApprovalRecord, RunError, RunStatus, ThreadStatus, UsageView
+from app.protocol.wire import Outbound, absent
+
+
+class RunRow(Outbound):
+    """A run in a list."""
+
+    id: str
+    key: str = Field(description="of its thread")
+    agent: str
+    agent_version: str | None
+    owner: str | None
+    title: str | None
+    status: RunStatus
+    turn: int
+    usage: UsageView
+    model: str | None = Field(description="that the start asked for, if any")
+    error: RunError | None
+    stopped: str | None
+    worker: str | None
+    attempts: int = Field(description="how often it was claimed")
+    crashes: int = Field(description="workers in a row that died while they drove it")
+    parent_run_id: str | None
+    parent_key: str | None
+    pending_approvals: int
+    created_at: datetime
+    queued_at: datetime | None
+    finished_at: datetime | None
+    duration_ms: float | None = Field(description="from its start to its end, or to now")
+
+
+class RunPage(Outbound):
+    """``agents:adminRuns {agent?, status?, owner?, key?, before?, limit?}``, newest first."""
+
+    runs: tuple[RunRow, ...]
+    next: str | None = Field(description="the `before` of the next page")
+    counts: dict[str, int] = Field(description="runs by status, within the filter but status")
+
+
+class StepRow(Outbound):
+    """One finished step of a run."""
+
+    name: str
+    kind: str = Field(description="llm, tool, approval, child, timer, event, inject, ...")
+    turn: int | None
+    started_at: datetime | None = Field(description="null for a fact that somebody else stored")
+    finished_at: datetime
+    duration_ms: float | None
+    attempts: int | None = Field(description="of its body, in the drive that finished it")
+    worker: str | None
+    epoch: int | None
+    value: Any = Field(description="what it returned, shortened above 64 KiB")
+    is_error: bool
+
+
+class RunDetail(Outbound):
+    """``agents:adminRun {runId}``; null: there is no such run."""
+
+    run: RunRow
+    policy: dict[str, Any]
+    waits: tuple[tuple[str, ...], ...] | None = Field(description="facts, one of each group")
+    deadline_at: datetime | None
+    steps: tuple[StepRow, ...] = Field(description="in the order in which they finished")
+    children: tuple[RunRow, ...]
+    approvals: tuple[ApprovalRecord, ...]
+    messages: tuple[Any, ...] = Field(description="of this run, as agents:agentMessages shows them")
+
+
+class ThreadRow(Outbound):
+    """A thread in a list."""
+
+    key: str
+    agent: str
+    owner: str | None
+    title: str | None
+    status: ThreadStatus
+    usage: UsageView
+    error: RunError | None
+    messages: int
+    created_at: datetime
+    active_at: datetime
+
+
+class ThreadPage(Outbound):
+    """``agents:adminThreads {agent?, owner?, status?, search?, before?, limit?}``, newest first."""
+
+    threads: tuple[ThreadRow, ...]
+    next: str | None
+
+
+class ToolView(Outbound):
+    """A tool as the model is offered it."""
+
+    name: str
+    description: str | None
+    kind: str = Field(description="inline, function or agent")
+    parameters: dict[str, Any]
+    asks: str = Field(description="never, always, sometimes (a predicate)")
+    approvers: tuple[str, ...]
+    editable: bool
+
+
+class AgentDetail(Outbound):
+    """One of ``agents:adminAgents``."""
+
+    slug: str
+    name: str
+    description: str
+    model: str
+    instructions: str | None = Field(description="null: computed for each run")
+    access: str
+    owner: str | None
+    autonomy: str
+    max_turns: int
+    version: str | None
+    on_concurrent_run: str
+    tools: tuple[ToolView, ...]
+    unfinished: dict[str, int] = Field(description="runs by status")
+
+
+class WorkerRow(Outbound):
+    """A worker that is registered."""
+
+    id: str
+    agents: tuple[str, ...]
+    running: int
+    started_at: datetime
+
+
+class MinuteRow(Outbound):
+    """What happened in one minute."""
+
+    minute: datetime
+    started: int
+    completed: int
+    failed: int
+    cancelled: int
+
+
+class SystemView(Outbound):
+    """``agents:adminSystem``."""
+
+    workers: tuple[WorkerRow, ...]
+    unfinished: dict[str, int]
+    oldest_queued_s: float | None
+    pending_approvals: int
+    threads: int
+    minutes: tuple[MinuteRow, ...] = Field(description="the last hour, oldest first")
+    database_bytes: int
+    version: str = absent(description="of the server")
