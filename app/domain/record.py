@@ -89,6 +89,8 @@ class Record:
         step: the step's name, unique in its run.
         turn: the turn the step belongs to; ``None`` for one that belongs to the whole run.
         value: JSON text of what the step returned.
+        trace: JSON text of how it came about, for people: ``ms`` it took with all its tries,
+            ``attempts``, ``worker``, ``epoch``.
     """
 
     run_id: str
@@ -97,6 +99,7 @@ class Record:
     turn: int | None
     value: str
     writes: Writes = NO_WRITES
+    trace: str | None = None
 
     def to_json(self) -> str:
         """Return the form that the journal holds."""

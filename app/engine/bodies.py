@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from app.domain.run import Fence
 from app.engine.lease import Lease
-from app.engine.steps import Body, StepContext, StepPolicy, StepResult, StepTimedOut
+from app.engine.steps import Body, StepContext, StepPolicy, StepResult, StepTimedOut, Tried
 from app.telemetry.logs import log_context
 
 log = logging.getLogger(__name__)
@@ -53,24 +53,26 @@ class Bodies:
         self._quiet.set()
         self._draining = False
 
-    async def try_one(self, name: str, body: Body, policy: StepPolicy) -> StepResult:
+    async def try_one(self, name: str, body: Body, policy: StepPolicy) -> Tried:
         """Return what ``body`` returns, trying it as often as its policy says.
 
         Raises:
             Exception: what it raised last, when the policy has no ``exhausted``.
         """
-        attempt = 0
+        attempt, begun = 0, time.perf_counter()
         while True:
             attempt += 1
             try:
-                return await self._attempt(name, attempt, body, policy)
+                result = await self._attempt(name, attempt, body, policy)
+                return Tried(result, attempt, time.perf_counter() - begun)
             except Exception as error:
                 delay = policy.delay_after(error, attempt, random.random())  # noqa: S311
                 if delay is None:
                     if policy.exhausted is None:
                         raise
                     log.warning("step %s failed for good: %s", name, error, exc_info=error)
-                    return policy.exhausted(error)
+                    result = policy.exhausted(error)
+                    return Tried(result, attempt, time.perf_counter() - begun)
                 log.warning("step %s failed, attempt %d: %s", name, attempt, error)
             await asyncio.sleep(delay.total_seconds())
 

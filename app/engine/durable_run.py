@@ -34,6 +34,7 @@ from app.engine.steps import (
     Body,
     Missing,
     StepPolicy,
+    Tried,
 )
 
 TIDY_S = 1.0
@@ -126,7 +127,7 @@ class DurableRun:
         found = self._memo.get(name)
         if found is not None:
             return decode(found[1])
-        result = await self.bodies.try_one(name, body, policy)
+        tried = await self.bodies.try_one(name, body, policy)
         with self.bodies.holding():
             written = await self._recorder.write(
                 Record(
@@ -134,12 +135,23 @@ class DurableRun:
                     thread_id=self.thread.id,
                     step=name,
                     turn=turn,
-                    value=encode(result.value),
-                    writes=result.writes,
+                    value=encode(tried.result.value),
+                    writes=tried.result.writes,
+                    trace=self._trace(tried),
                 )
             )
         self._remember(written)
         return decode(written.value)
+
+    def _trace(self, tried: Tried) -> str:
+        return encode(
+            {
+                "ms": round(tried.seconds * 1000, 3),
+                "attempts": tried.attempts,
+                "worker": self.run.worker,
+                "epoch": self.fence.epoch,
+            }
+        )
 
     async def history(self) -> list[Message]:
         """Return the thread's messages in order, with their private ``model``."""

@@ -46,6 +46,15 @@ class StepContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """What a body came to, after how many attempts and seconds."""
+
+    result: "StepResult"
+    attempts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepResult:
     """What a body returns: a JSON-able value, and what else is stored with it."""
 

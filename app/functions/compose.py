@@ -2,31 +2,35 @@
 
 from collections.abc import Mapping
 
+from app.authoring.agent import Agent
 from app.authoring.binding import bound_tool
 from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_schema import ArgumentsRefused
 from app.domain.errors import Conflict, InvalidArgument
 from app.domain.storable import Json
 from app.functions.agent_runs import AgentCard, AgentRuns
+from app.functions.builtin_admin import AdminFunctions
 from app.functions.builtin_approvals import ApprovalFunctions, CheckInput
 from app.functions.builtin_calls import AgentCallFunctions
 from app.functions.builtin_reads import ThreadReads
 from app.functions.builtin_signals import SignalFunctions
 from app.functions.builtin_writes import ThreadWrites
 from app.functions.dispatch import Functions
-from app.functions.ports import Transactions
+from app.functions.ports import AdminReader, Transactions
 from app.functions.registry import FunctionRegistry
 from app.telemetry.metrics import Metrics
 
 
 def compose_functions(
     registry: FunctionRegistry,
-    agents: Mapping[str, AgentCard],
+    agents: Mapping[str, Agent],
     *,
     transactions: Transactions,
     runs: AgentRuns,
     metrics: Metrics,
     open_threads_decide: bool = False,
+    admin: AdminReader | None = None,
+    version: str = "",
 ) -> Functions:
     """Return everything that can be called, with the built-in functions added to ``registry``.
 
@@ -38,6 +42,8 @@ def compose_functions(
         metrics: of this process.
         open_threads_decide: whether whoever knows an ownerless thread's key may decide its
             approvals.
+        admin: reads what operators look at; without it there are no functions for them.
+        version: of the server, for operators.
     """
     registry.add_built_ins(ThreadReads(runs.reader).functions())
     registry.add_built_ins(ThreadWrites(runs.writer, runs.ids).functions())
@@ -47,6 +53,9 @@ def compose_functions(
     )
     registry.add_built_ins(approvals.functions())
     registry.add_built_ins(SignalFunctions(runs.reader).functions())
+    if admin is not None:
+        operating = AdminFunctions(admin, runs.reader, agents, registry, version)
+        registry.add_built_ins(operating.functions())
     return Functions(registry, transactions, runs, agents, metrics)
 
 

@@ -9,9 +9,10 @@ Implemented by ``app.store``.  Laws that it keeps:
   (SQLSTATE 40001, 40P01) raises ``Contended``: nothing of it is there.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
@@ -100,4 +101,67 @@ class ThreadWriter(Protocol):
 
     async def rename(self, key: str, title: str) -> bool:
         """Give a thread a title; ``False``: no such thread."""
+        ...
+
+
+class AdminReader(Protocol):
+    """Reads whatever an operator looks at, as rows by column.  Times are datetimes, JSON parsed."""
+
+    async def runs(
+        self,
+        *,
+        agent: str | None,
+        owner: str | None,
+        key: str | None,
+        status: str | None,
+        before: str | None,
+        limit: int,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return runs, newest first; ``before`` is the id of the last one of the page before."""
+        ...
+
+    async def counts(
+        self, *, agent: str | None, owner: str | None, key: str | None
+    ) -> Mapping[str, int]:
+        """Return how many runs there are by status."""
+        ...
+
+    async def run(self, run_id: str) -> Mapping[str, Any] | None:
+        """Return one run, as in ``runs``."""
+        ...
+
+    async def more_of(self, run_id: str) -> Mapping[str, Any]:
+        """Return ``policy``, ``waits``, ``deadline_at`` and ``thread`` (its id) of a run."""
+        ...
+
+    async def children(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """Return the runs that a run has asked."""
+        ...
+
+    async def steps(self, run_id: str, largest: int) -> Sequence[Mapping[str, Any]]:
+        """Return a run's steps in the order in which they finished.
+
+        ``value`` is ``None`` for one of more than ``largest`` bytes; ``size`` says how many.
+        """
+        ...
+
+    async def threads(
+        self,
+        *,
+        agent: str | None,
+        owner: str | None,
+        status: str | None,
+        search: str | None,
+        before: str | None,
+        limit: int,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return threads, newest activity first; ``search`` looks into key, title and owner."""
+        ...
+
+    async def unfinished(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many unfinished runs there are, by agent and status."""
+        ...
+
+    async def system(self) -> Mapping[str, Any]:
+        """Return workers, the last hour by minute, and what waits."""
         ...

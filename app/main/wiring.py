@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from importlib.metadata import version
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -37,6 +38,7 @@ from app.main.load_agents import Declarations
 from app.main.system import SystemClock, SystemIds
 from app.queue.doorbell import RedisDoorbell
 from app.settings import Settings
+from app.store.admin_reads import PostgresAdminReader
 from app.store.api_keys import PostgresApiKeys
 from app.store.crons import PostgresCrons
 from app.store.database import Database
@@ -150,6 +152,8 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         runs=AgentRuns(core.store, core.reader, core.writer, core.ids, core.clock, core.calls),
         metrics=core.metrics,
         open_threads_decide=settings.open_threads_decide,
+        admin=PostgresAdminReader(core.database),
+        version=version("ropewalk"),
     )
 
 

@@ -47,6 +47,7 @@ def record_arguments(fence: Fence, record: Record) -> tuple[object, ...]:
         _usage(writes.thread_usage),
         list(writes.consumed),
         [row.rules for row in writes.approvals],
+        record.trace,
     )
 
 

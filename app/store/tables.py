@@ -50,6 +50,7 @@ class ThreadRow(SQLModel, table=True):
         UniqueConstraint("key", name="agent_threads_key"),
         Index("agent_threads_by_agent", "agent", "active_at", "id"),
         Index("agent_threads_by_owner", "agent", "owner", "active_at", "id"),
+        Index("agent_threads_active", "active_at", "id"),
         Index("agent_threads_busy", "id", postgresql_where=text("live_run IS NOT NULL")),
         {"postgresql_with": _ROOM},
     )
@@ -86,6 +87,7 @@ class RunRow(SQLModel, table=True):
         Index("agent_runs_queued", "queued_at", postgresql_where=text("status = 'queued'")),
         Index("agent_runs_running", "worker", postgresql_where=text("status = 'running'")),
         Index("agent_runs_by_thread", "thread", "created_at", "id"),
+        Index("agent_runs_created", "created_at", "id"),
         Index("agent_runs_pending", "thread", "place", postgresql_where=text(PENDING)),
         Index("agent_runs_ended", "thread", "finished_at", postgresql_where=text("input IS NULL")),
         Index(
@@ -145,6 +147,8 @@ class StepRow(SQLModel, table=True):
     name: str = Field(primary_key=True, sa_type=Text)
     turn: int | None = Field(default=None, sa_type=Integer)
     value: bytes = Field(sa_type=LargeBinary)
+    trace: Any | None = Field(default=None, sa_type=_JSON)
+    """How it came about, for people; null for a fact that somebody else stored."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
 
 

@@ -1,4 +1,4 @@
-"""Expand: what is declared of a decision, what was changed by it, and where it was made.
+"""Expand: what is declared of a decision and what became of it; how a step came about.
 
 ``app.store.tables`` says what each table and column is for.
 """
@@ -33,10 +33,16 @@ def upgrade() -> None:
     )
     op.create_index("agent_approvals_decided", "agent_approvals", ["decided_at", "id"])
     op.add_column("agent_runs", sa.Column("root_thread", sa.Text))
+    op.add_column("agent_steps", sa.Column("trace", JSON))
+    op.create_index("agent_runs_created", "agent_runs", ["created_at", "id"])
+    op.create_index("agent_threads_active", "agent_threads", ["active_at", "id"])
 
 
 def downgrade() -> None:
     """Take it away again."""
+    op.drop_index("agent_threads_active", "agent_threads")
+    op.drop_index("agent_runs_created", "agent_runs")
+    op.drop_column("agent_steps", "trace")
     op.drop_column("agent_runs", "root_thread")
     op.drop_index("agent_approvals_decided", "agent_approvals")
     op.drop_index("agent_approvals_inbox", "agent_approvals")

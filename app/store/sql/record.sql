@@ -12,15 +12,15 @@
 --  $22 ids  $23 tool calls  $24 names  $25 inputs     approvals to ask for
 --  $26 the run's open turn  $27 its usage  $28 the thread's usage     null: as it is
 --  $29 ids of the signals that these messages are
---  $30 rules of the approvals
+--  $30 rules of the approvals  $31 the step's trace
 WITH t AS (
     SELECT id, seq, version, wakes
       FROM agent_threads
      WHERE id = $1 AND live_run = $2 AND epoch = $3
        FOR NO KEY UPDATE
 ), s AS (
-    INSERT INTO agent_steps (run, name, turn, value, created_at)
-    SELECT $2, $4, $5, $6, clock_timestamp() FROM t
+    INSERT INTO agent_steps (run, name, turn, value, trace, created_at)
+    SELECT $2, $4, $5, $6, $31::json, clock_timestamp() FROM t
         ON CONFLICT (run, name) DO NOTHING
     RETURNING 1
 ), m AS (

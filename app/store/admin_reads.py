@@ -1,0 +1,210 @@
+"""What an operator looks at: runs, their steps, threads, workers, and what happened lately.
+
+Each is one statement on indexes; nothing here locks, and nothing is on the way of a run.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.store.executors import Executor
+from app.store.rows import parse_json
+
+Row = Mapping[str, Any]
+
+_RUN = """
+SELECT r.id, t.key, r.agent, r.agent_version, t.owner, t.title, r.status, r.turn, r.usage,
+       r.policy ->> 'model' AS model, r.error, r.stopped, r.worker, r.attempts, r.crashes,
+       r.parent AS parent_run_id, p.key AS parent_key,
+       (SELECT count(*) FROM agent_approvals a
+         WHERE a.thread = r.thread AND a.run = r.id AND a.status = 'pending') AS pending_approvals,
+       r.created_at, r.queued_at, r.finished_at,
+       extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.created_at) * 1000
+       AS duration_ms
+  FROM agent_runs r
+  JOIN agent_threads t ON t.id = r.thread
+  LEFT JOIN agent_threads p ON p.id = r.parent_thread
+"""
+_WHOSE = """
+($1::text IS NULL OR r.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
+   AND ($3::text IS NULL OR t.key = $3)
+"""
+_RUNS = f"""
+{_RUN}
+ WHERE {_WHOSE} AND ($4::text IS NULL OR r.status = $4)
+   AND ($5::text IS NULL OR (r.created_at, r.id) < (SELECT b.created_at, b.id FROM agent_runs b
+                                                     WHERE b.id = $5))
+ ORDER BY r.created_at DESC, r.id DESC
+ LIMIT $6
+"""
+_COUNTS = f"""
+SELECT r.status, count(*) AS runs
+  FROM agent_runs r JOIN agent_threads t ON t.id = r.thread
+ WHERE {_WHOSE}
+ GROUP BY r.status
+"""
+_ONE = f"{_RUN} WHERE r.id = $1"
+_MORE = "SELECT policy, waits, deadline_at, thread FROM agent_runs WHERE id = $1"
+_CHILDREN = f"{_RUN} WHERE r.parent = $1 ORDER BY r.created_at, r.id LIMIT 200"
+_STEPS = """
+SELECT name, turn, created_at AS finished_at, trace,
+       CASE WHEN octet_length(value) <= $2 THEN convert_from(value, 'UTF8') END AS value,
+       octet_length(value) AS size
+  FROM agent_steps WHERE run = $1 ORDER BY created_at, name LIMIT 2000
+"""
+_THREADS = """
+SELECT t.id, t.key, t.agent, t.owner, t.title, t.status, t.usage, t.error, t.seq AS messages,
+       t.created_at, t.active_at
+  FROM agent_threads t
+ WHERE ($1::text IS NULL OR t.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
+   AND ($3::text IS NULL OR t.status = $3)
+   AND ($4::text IS NULL OR strpos(lower(t.key || ' ' || coalesce(t.title, '') || ' '
+                                         || coalesce(t.owner, '')), lower($4)) > 0)
+   AND ($5::text IS NULL OR (t.active_at, t.id) < (SELECT b.active_at, b.id FROM agent_threads b
+                                                    WHERE b.id = $5))
+ ORDER BY t.active_at DESC, t.id DESC
+ LIMIT $6
+"""
+_UNFINISHED = """
+SELECT agent, status, count(*) AS runs
+  FROM agent_runs WHERE finished_at IS NULL GROUP BY agent, status
+"""
+_WORKERS = """
+SELECT w.id, w.agents, w.started_at,
+       (SELECT count(*) FROM agent_runs r WHERE r.worker = w.id AND r.status = 'running')
+       AS running
+  FROM agent_workers w WHERE w.gone_at IS NULL ORDER BY w.started_at, w.id
+"""
+_SYSTEM = """
+SELECT (SELECT extract(epoch FROM clock_timestamp() - min(queued_at))
+          FROM agent_runs WHERE status = 'queued') AS oldest_queued_s,
+       (SELECT count(*) FROM agent_approvals WHERE status = 'pending') AS pending_approvals,
+       (SELECT greatest(reltuples, 0)::bigint FROM pg_class
+         WHERE oid = 'agent_threads'::regclass) AS threads,
+       pg_database_size(current_database()) AS database_bytes
+"""
+_MINUTES = """
+SELECT m.minute,
+       count(r.id) FILTER (WHERE date_trunc('minute', r.created_at) = m.minute) AS started,
+       count(r.id) FILTER (WHERE r.status = 'completed'
+                             AND date_trunc('minute', r.finished_at) = m.minute) AS completed,
+       count(r.id) FILTER (WHERE r.status = 'failed'
+                             AND date_trunc('minute', r.finished_at) = m.minute) AS failed,
+       count(r.id) FILTER (WHERE r.status = 'cancelled'
+                             AND date_trunc('minute', r.finished_at) = m.minute) AS cancelled
+  FROM generate_series(date_trunc('minute', clock_timestamp()) - interval '59 minutes',
+                       date_trunc('minute', clock_timestamp()), interval '1 minute') m (minute)
+  LEFT JOIN agent_runs r
+    ON r.created_at >= date_trunc('minute', clock_timestamp()) - interval '59 minutes'
+   AND m.minute IN (date_trunc('minute', r.created_at), date_trunc('minute', r.finished_at))
+ GROUP BY m.minute ORDER BY m.minute
+"""
+
+
+class PostgresAdminReader:
+    """Implements ``app.functions.ports.AdminReader``."""
+
+    def __init__(self, database: Executor) -> None:
+        self._db = database
+
+    async def runs(
+        self,
+        *,
+        agent: str | None,
+        owner: str | None,
+        key: str | None,
+        status: str | None,
+        before: str | None,
+        limit: int,
+    ) -> Sequence[Row]:
+        """See ``AdminReader.runs``."""
+        return [
+            _run(row)
+            for row in await self._db.fetch(_RUNS, agent, owner, key, status, before, limit)
+        ]
+
+    async def counts(
+        self, *, agent: str | None, owner: str | None, key: str | None
+    ) -> Mapping[str, int]:
+        """See ``AdminReader.counts``."""
+        rows = await self._db.fetch(_COUNTS, agent, owner, key)
+        return {row["status"]: row["runs"] for row in rows}
+
+    async def run(self, run_id: str) -> Row | None:
+        """See ``AdminReader.run``."""
+        found = await self._db.fetch(_ONE, run_id)
+        return _run(found[0]) if found else None
+
+    async def more_of(self, run_id: str) -> Row:
+        """See ``AdminReader.more_of``."""
+        (row,) = await self._db.fetch(_MORE, run_id)
+        return {
+            "policy": parse_json(row["policy"]),
+            "waits": parse_json(row["waits"]),
+            "deadline_at": row["deadline_at"],
+            "thread": row["thread"],
+        }
+
+    async def children(self, run_id: str) -> Sequence[Row]:
+        """See ``AdminReader.children``."""
+        return [_run(row) for row in await self._db.fetch(_CHILDREN, run_id)]
+
+    async def steps(self, run_id: str, largest: int) -> Sequence[Row]:
+        """See ``AdminReader.steps``."""
+        return [
+            {
+                "name": row["name"],
+                "turn": row["turn"],
+                "finished_at": row["finished_at"],
+                "trace": parse_json(row["trace"]),
+                "value": None if row["value"] is None else parse_json(row["value"]),
+                "size": row["size"],
+            }
+            for row in await self._db.fetch(_STEPS, run_id, largest)
+        ]
+
+    async def threads(
+        self,
+        *,
+        agent: str | None,
+        owner: str | None,
+        status: str | None,
+        search: str | None,
+        before: str | None,
+        limit: int,
+    ) -> Sequence[Row]:
+        """See ``AdminReader.threads``."""
+        rows = await self._db.fetch(_THREADS, agent, owner, status, search, before, limit)
+        return [_with_json(row, "usage", "error") for row in rows]
+
+    async def unfinished(self) -> Mapping[str, Mapping[str, int]]:
+        """See ``AdminReader.unfinished``."""
+        found: dict[str, dict[str, int]] = {}
+        for row in await self._db.fetch(_UNFINISHED):
+            found.setdefault(row["agent"], {})[row["status"]] = row["runs"]
+        return found
+
+    async def system(self) -> Row:
+        """See ``AdminReader.system``."""
+        (row,) = await self._db.fetch(_SYSTEM)
+        return {
+            **{name: row[name] for name in ("pending_approvals", "threads", "database_bytes")},
+            "oldest_queued_s": None
+            if row["oldest_queued_s"] is None
+            else float(row["oldest_queued_s"]),
+            "workers": [_plain(each) for each in await self._db.fetch(_WORKERS)],
+            "minutes": [_plain(each) for each in await self._db.fetch(_MINUTES)],
+        }
+
+
+def _run(row: Any) -> Row:  # noqa: ANN401  # the driver's row
+    found = dict(_with_json(row, "usage", "error"))
+    found["duration_ms"] = None if found["duration_ms"] is None else float(found["duration_ms"])
+    return found
+
+
+def _with_json(row: Any, *columns: str) -> Row:  # noqa: ANN401  # the driver's row
+    return {**_plain(row), **{name: parse_json(row[name]) for name in columns}}
+
+
+def _plain(row: Any) -> dict[str, Any]:  # noqa: ANN401  # the driver's row
+    return dict(row.items())

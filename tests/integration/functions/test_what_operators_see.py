@@ -1,0 +1,130 @@
+"""The admin functions answer what their protocol declares, to admins alone, and live."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from pydantic import TypeAdapter
+
+from app.domain.approval import Decision
+from app.domain.errors import Forbidden
+from app.domain.identity import ADMIN, ANONYMOUS, Identity
+from app.domain.run import Ending
+from app.domain.storable import Json
+from app.domain.tables import THREADS, Keys
+from app.functions.compose import compose_functions
+from app.functions.dispatch import Functions
+from app.functions.registry import FunctionRegistry
+from app.protocol.admin import AgentDetail, RunDetail, RunPage, SystemView, ThreadPage
+from app.store.admin_reads import PostgresAdminReader
+from tests.integration.functions.conftest import Gateway
+from tests.support.deciding import decide
+from tests.support.store_world import StoreWorld, a_result, postgres_world
+
+pytestmark = pytest.mark.req("IMP-16", "ADM-10")
+
+ROOT, ANN = Identity("root", frozenset({ADMIN})), Identity("ann")
+
+
+@pytest.fixture
+async def world(database_url: str) -> AsyncIterator[StoreWorld]:
+    async with postgres_world(database_url) as made:
+        yield made
+
+
+@pytest.fixture
+def functions(gateway: Gateway) -> Functions:
+    backend = gateway.backend
+    return compose_functions(
+        FunctionRegistry(),
+        backend.agents,
+        transactions=backend.transactions,
+        runs=backend.functions._runs,
+        metrics=backend.metrics,
+        admin=PostgresAdminReader(gateway.database),
+        version="1.2.3",
+    )
+
+
+async def ask(functions: Functions, name: str, **args: Json) -> Json:
+    return await functions.call(f"agents:{name}", args, caller=ROOT)
+
+
+@pytest.mark.parametrize(
+    "name", ["adminRuns", "adminRun", "adminThreads", "adminAgents", "adminSystem"]
+)
+@pytest.mark.parametrize("caller", [ANN, ANONYMOUS], ids=str)
+async def test_only_admins_are_answered(functions: Functions, name: str, caller: Identity) -> None:
+    args: dict[str, Json] = {"runId": "r"} if name == "adminRun" else {}
+
+    with pytest.raises(Forbidden, match="for admins"):
+        await functions.call(f"agents:{name}", args, caller=caller)
+
+
+async def test_a_run_is_shown_with_its_steps_and_decisions(
+    functions: Functions, world: StoreWorld
+) -> None:
+    claimed = await world.drive(owner="ann")
+    await world.ask(claimed, "c1", "c2", gated=["c2"])
+    await world.store.record(claimed.fence, a_result(claimed.fence, 0, 0, "c1"))
+    await world.park(claimed, "c2")
+    await decide(world.store, claimed.thread.id, "c2", Decision.DENIED, ANN, "no")
+    child = await world.spawn(await world.claim(claimed.run.agent, "w2"), "c9")
+
+    found = RunDetail.model_validate(await ask(functions, "adminRun", runId=claimed.run.id))
+    below = RunDetail.model_validate(await ask(functions, "adminRun", runId=child.run.id))
+
+    assert [step.kind for step in found.steps] == ["llm", "tool", "approval"]
+    assert [each.id for each in found.children] == [child.run.id]
+    assert [(each.status, each.decided_by) for each in found.approvals] == [("denied", "ann")]
+    assert [row["role"] for row in found.messages] == ["user", "assistant", "tool", "tool"]
+    assert (below.run.parent_run_id, below.run.parent_key) == (claimed.run.id, claimed.thread.key)
+    assert await ask(functions, "adminRun", runId="no-such-run") is None
+
+
+async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: StoreWorld) -> None:
+    runs = [await world.drive(owner=owner) for owner in ("ann", "ann", "bob")]
+    await world.store.finish(runs[0].fence, Ending.failed("X", "broke"), None)
+
+    first = RunPage.model_validate(await ask(functions, "adminRuns", owner="ann", limit=1))
+    second = RunPage.model_validate(
+        await ask(functions, "adminRuns", owner="ann", limit=1, before=first.next)
+    )
+    failed = RunPage.model_validate(
+        await ask(functions, "adminRuns", key=runs[0].thread.key, status="failed")
+    )
+
+    assert [each.id for each in (*first.runs, *second.runs)] == [runs[1].run.id, runs[0].run.id]
+    assert first.counts["failed"] >= 1
+    assert failed.runs[0].error is not None
+    assert failed.runs[0].error.message == "broke"
+
+
+async def test_threads_are_found_by_what_people_remember(
+    functions: Functions, world: StoreWorld
+) -> None:
+    claimed = await world.drive(owner="dora@example.com")
+
+    page = ThreadPage.model_validate(await ask(functions, "adminThreads", search="DORA@"))
+
+    assert [each.key for each in page.threads] == [claimed.thread.key]
+
+
+async def test_agents_and_system_are_what_is_declared(
+    functions: Functions, world: StoreWorld
+) -> None:
+    await world.drive()
+    agents = TypeAdapter(list[AgentDetail]).validate_python(await ask(functions, "adminAgents"))
+    system = SystemView.model_validate(await ask(functions, "adminSystem"))
+
+    assert {each.slug for each in agents} == {"support", "desk", "inner"}
+    assert (len(system.minutes), system.version) == (60, "1.2.3")
+    assert system.minutes[-1].started + system.minutes[-2].started >= 1
+    assert system.unfinished["running"] >= 1
+
+
+async def test_whoever_watches_hears_of_every_thread(functions: Functions) -> None:
+    reads: dict[str, Keys] = {}
+
+    await functions.read("agents:adminRuns", {}, caller=ROOT, reads=reads)
+
+    assert reads == {THREADS: None}
