@@ -31,4 +31,4 @@ lock:
 	@scripts/lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache frontend-sdk/node_modules app/http/static/chat
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache frontend-sdk/node_modules app/http/static

@@ -15,6 +15,7 @@ from app.http.faults import fault_response
 from app.http.openapi import openapi_document
 from app.http.operation import Operation
 from app.http.operations import OperationRoutes
+from app.http.pages import admin_routes
 from app.http.reply import reply
 from app.http.runs import RunRoutes
 from app.http.services import HttpServices
@@ -31,6 +32,8 @@ def http_routes(services: HttpServices) -> list[BaseRoute]:
         *RunRoutes(services).routes(),
     ]
     routes.append(_description(services, routes))
+    if services.admin is not None:
+        routes += admin_routes(services.admin)
     if services.dev is not None:
         routes += dev_routes(services, services.dev)
     return routes

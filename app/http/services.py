@@ -63,10 +63,11 @@ Examine: TypeAlias = Callable[[bool], Awaitable[Sequence[Finding]]]
 
 @dataclass(frozen=True, slots=True)
 class DevServices:
-    """What only ``ropewalk dev`` serves: the demo chat, and a token for it."""
+    """What only ``ropewalk dev`` serves: the demo chat, and tokens of a person and an admin."""
 
     user_id: str
-    mint: Callable[[str], str]
+    admin_id: str
+    mint: Callable[[str, Sequence[str]], str]
     chat: Path
 
 
@@ -80,7 +81,7 @@ class HttpServices:
     """Everything that the routes use.
 
     ``streams`` answers with a session's frames as server-sent events; see ``app.gateway.sse``.
-    ``peers`` tells where a request comes from.
+    ``peers`` tells where a request comes from.  ``admin`` is the folder of the built admin UI.
     """
 
     call: CallFunction
@@ -95,4 +96,5 @@ class HttpServices:
     admit: Admit = admit_all
     peers: Peers = field(default_factory=Peers)
     streams: ASGIApp | None = None
+    admin: Path | None = None
     dev: DevServices | None = None

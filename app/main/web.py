@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -49,8 +49,11 @@ log = logging.getLogger(__name__)
 CONNECTIONS = 20
 """To Postgres, for reads and starts; functions have a pool of their own."""
 
-CHAT = Path(__file__).resolve().parents[1] / "http" / "static" / "chat"
+_STATIC = Path(__file__).resolve().parents[1] / "http" / "static"
+CHAT = _STATIC / "chat"
+ADMIN = _STATIC / "admin"
 DEV_USER = "dev-user"
+DEV_ADMIN = "dev-admin"
 _DEV_TOKEN = timedelta(days=30)
 _QUEUE_LOOK_S = 5.0
 
@@ -116,6 +119,7 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             examine=doctor_over(stores).examine,
             version=version("ropewalk"),
             streams=gateway.streams,
+            admin=ADMIN,
             dev=_dev_services(settings),
         )
         app = Starlette(
@@ -197,11 +201,11 @@ def _dev_services(settings: Settings) -> DevServices | None:
         return None
     secret = settings.jwt_secret.get_secret_value()
 
-    def mint_token(user_id: str) -> str:
+    def mint_token(user_id: str, roles: Sequence[str]) -> str:
         now = datetime.now(UTC)
-        return mint(secret, user_id, now=now, lifetime=_DEV_TOKEN, settings=settings)
+        return mint(secret, user_id, now=now, lifetime=_DEV_TOKEN, settings=settings, roles=roles)
 
-    return DevServices(DEV_USER, mint_token, CHAT)
+    return DevServices(DEV_USER, DEV_ADMIN, mint_token, CHAT)
 
 
 def _warn(settings: Settings, authenticator: Authenticator, declared: Declarations) -> None:

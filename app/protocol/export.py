@@ -1,4 +1,4 @@
-"""Write the SDK's types from the models: ``python -m app.protocol.export [--check]``.
+"""Write the SDK's and the admin UI's types: ``python -m app.protocol.export [--check]``.
 
 One definition, two languages.  With ``--check`` nothing is written and a stale file
 ends in exit status 1, which is how CI keeps both sides equal.
@@ -6,19 +6,22 @@ ends in exit status 1, which is how CI keeps both sides equal.
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.protocol import calls, client, errors, rows, server
+from app.protocol import admin, calls, client, errors, rows, server
 from app.protocol.typescript import interface, union
 from app.threads import limits
 
-TARGET: Final = Path(__file__).parents[2] / "frontend-sdk" / "src" / "core" / "protocol.gen.ts"
+_SDK: Final = Path(__file__).parents[2] / "frontend-sdk"
+TARGET: Final = _SDK / "src" / "core" / "protocol.gen.ts"
+ADMIN_TARGET: Final = _SDK / "apps" / "admin" / "src" / "admin.gen.ts"
 
 _HEADER = """\
 // Generated from app/protocol by `python -m app.protocol.export`. Do not edit.
@@ -60,6 +63,13 @@ _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     calls.ResolvedApproval,
     rows.ApprovalRecord,
 )
+_SHOWN_TO_ADMINS: Final[tuple[type[BaseModel], ...]] = (
+    admin.RunPage,
+    admin.RunDetail,
+    admin.ThreadPage,
+    admin.AgentDetail,
+    admin.SystemView,
+)
 _WORDS: Final[Mapping[str, object]] = {
     "ErrorCode": errors.ErrorCode,
     "TokenKind": server.TokenKind,
@@ -99,25 +109,49 @@ _CONSTANTS: Final[dict[str, str | int]] = {
 
 def render() -> str:
     """Return the whole of ``protocol.gen.ts``."""
+    named = _named()
+    constants = "".join(
+        f"export const {name} = {json.dumps(value)};\n" for name, value in _CONSTANTS.items()
+    )
+    blocks = [
+        constants,
+        *(union(name, [json.dumps(word) for word in get_args(_WORDS[name])]) for name in _WORDS),
+        *(interface(name, body, named) for name, body in _protocol().items()),
+        *(union(name, _members(tagged)) for name, tagged in _UNIONS.items()),
+    ]
+    return _HEADER + "\n".join(blocks)
+
+
+def render_admin() -> str:
+    """Return the whole of ``admin.gen.ts``; what the SDK has already is imported from it."""
+    _, schema = models_json_schema([(model, "serialization") for model in _SHOWN_TO_ADMINS])
+    named, known = _named(), _protocol()
+    own = [
+        interface(name, body, named) for name, body in schema["$defs"].items() if name not in known
+    ]
+    text = "\n".join(own)
+    borrowed = sorted(
+        name for name in {*known, *_WORDS, *_UNIONS} if re.search(rf"\b{name}\b", text)
+    )
+    return f'{_HEADER}import type {{ {", ".join(borrowed)} }} from "ropewalk";\n\n{text}'
+
+
+def _protocol() -> Mapping[str, Mapping[str, Any]]:
+    """Return the schemas of what travels over the socket, by name."""
     _, schema = models_json_schema(
         [
             *((model, "validation") for model in _SENT_BY_CLIENT),
             *((model, "serialization") for model in _SENT_BY_SERVER),
         ]
     )
+    found: Mapping[str, Mapping[str, Any]] = schema["$defs"]
+    return found
+
+
+def _named() -> Mapping[tuple[str, ...], str]:
     words = {name: [json.dumps(word) for word in get_args(_WORDS[name])] for name in _WORDS}
     unions = {name: _members(tagged) for name, tagged in _UNIONS.items()}
-    named = {tuple(members): name for name, members in (words | unions).items()}
-    constants = "".join(
-        f"export const {name} = {json.dumps(value)};\n" for name, value in _CONSTANTS.items()
-    )
-    blocks = [
-        constants,
-        *(union(name, members) for name, members in words.items()),
-        *(interface(name, body, named) for name, body in schema["$defs"].items()),
-        *(union(name, members) for name, members in unions.items()),
-    ]
-    return _HEADER + "\n".join(blocks)
+    return {tuple(members): name for name, members in (words | unions).items()}
 
 
 def _members(tagged: object) -> list[str]:
@@ -126,19 +160,21 @@ def _members(tagged: object) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file, or with ``--check`` say whether it is stale.  Returns the exit status."""
+    """Write the files, or with ``--check`` say which is stale.  Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m app.protocol.export", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail when stale")
     check = parser.parse_args(arguments).check
-    text = render()
-    if check:
-        fresh = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
-        if not fresh:
-            sys.stderr.write(f"{TARGET.name} is stale: run python -m app.protocol.export\n")
-        return 0 if fresh else 1
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    status = 0
+    for target, text in ((TARGET, render()), (ADMIN_TARGET, render_admin())):
+        if target.exists() and target.read_text(encoding="utf-8") == text:
+            continue
+        if check:
+            sys.stderr.write(f"{target.name} is stale: run python -m app.protocol.export\n")
+            status = 1
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return status
 
 
 if __name__ == "__main__":

@@ -89,7 +89,8 @@ def _single(schema: Schema, named: Names) -> str:
         return f"readonly [{', '.join(type_of(each, named) for each in schema['prefixItems'])}]"
     if kind == "array":
         item = type_of(schema["items"], named)
-        return f"readonly ({item})[]" if "|" in item else f"readonly {item}[]"
+        together = "|" in item or item.startswith("readonly ")
+        return f"readonly ({item})[]" if together else f"readonly {item}[]"
     if kind == "object" and "properties" not in schema:
         extra = schema.get("additionalProperties", True)
         value = type_of(extra, named) if isinstance(extra, Mapping) else "unknown"

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx2
 import jwt
@@ -69,6 +70,7 @@ class Backend:
     )
     registry: FunctionRegistry = field(default_factory=FunctionRegistry)
     dev: DevServices | None = None
+    admin: Path | None = None
     streams: ASGIApp | None = None
     open_threads_decide: bool = False
     problems: dict[str, str | None] = field(default_factory=dict)
@@ -105,6 +107,7 @@ class Backend:
             examine=self._examine,
             version="1.2.3",
             streams=self.streams,
+            admin=self.admin,
             dev=self.dev,
         )
         self.app = Starlette(routes=http_routes(services), exception_handlers=FAULTS)

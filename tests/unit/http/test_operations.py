@@ -1,5 +1,6 @@
 """What operators ask, and what development serves besides."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,8 +59,12 @@ def chat(tmp_path: Path) -> Path:
     return folder
 
 
+def _token(user: str, roles: Sequence[str]) -> str:
+    return f"token-for-{user}" + "".join(f"-as-{role}" for role in roles)
+
+
 def in_dev(backend: Backend, chat: Path) -> Backend:
-    dev = DevServices("dev-user", lambda user: f"token-for-{user}", chat)
+    dev = DevServices("dev-user", "dev-admin", _token, chat)
     return replace(backend, registry=FunctionRegistry(), metrics=Metrics(), dev=dev)
 
 
@@ -132,6 +137,18 @@ async def test_a_name_that_somebody_else_points_at_us_gets_no_token(
         answer = await client.get("/dev/session", headers={"host": host})
 
     assert answer.status_code == 403
+
+
+async def test_in_development_the_admin_ui_gets_a_token_with_its_role_and_no_other(
+    backend: Backend, chat: Path
+) -> None:
+    async with in_dev(backend, chat).client() as client:
+        admin = await client.get("/dev/session?role=admin")
+        other = await client.get("/dev/session?role=root")
+        far = await client.get("/dev/session?role=admin", headers={"host": "evil.example"})
+
+    assert admin.json() == {"token": "token-for-dev-admin-as-admin", "userId": "dev-admin"}
+    assert (other.status_code, far.status_code) == (400, 403)
 
 
 async def test_nothing_of_development_is_served_in_production(backend: Backend) -> None:

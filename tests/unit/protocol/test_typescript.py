@@ -19,6 +19,11 @@ from app.protocol.typescript import UnknownSchema, interface, type_of, union
         pytest.param(
             {"type": "array", "items": {"enum": ["a", "b"]}}, 'readonly ("a" | "b")[]', id="list"
         ),
+        pytest.param(
+            {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+            "readonly (readonly string[])[]",
+            id="list of lists",
+        ),
         pytest.param({"type": "object"}, "Readonly<Record<string, unknown>>", id="open object"),
         pytest.param(
             {
