@@ -14,9 +14,9 @@ AGENTS = Path(__file__).parent / "agents"
 
 
 @contextmanager
-def deployment(*, workers: int = 1) -> Iterator[DevProcess]:
+def deployment(*, agents: Path = AGENTS, workers: int = 1) -> Iterator[DevProcess]:
     """Yield a serving ``dev``: gateway and workers as processes of their own, stores with fsync."""
-    with dev_process(agents=AGENTS, workers=workers) as dev:
+    with dev_process(agents=agents, workers=workers) as dev:
         yield dev.start()
 
 

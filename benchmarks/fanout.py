@@ -18,6 +18,7 @@ import struct
 import time
 from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import Protocol
 
 import psutil
 import uvloop
@@ -30,12 +31,24 @@ IN_FLIGHT = 8
 CONNECT_AT_ONCE = 100
 
 
+class Reader(Protocol):
+    """Whom a subscriber hands its frames to."""
+
+    def hello(self) -> list[str]:
+        """Return what a socket says first."""
+        ...
+
+    def count(self, data: bytes, begin: int, size: int) -> None:
+        """Take the frame that is this part of the data."""
+        ...
+
+
 class Subscriber(asyncio.Protocol):
     """A socket that counts whole frames, as cheaply as Python can."""
 
     __slots__ = ("_rest", "crowd", "is_open", "transport")
 
-    def __init__(self, crowd: "Crowd") -> None:
+    def __init__(self, crowd: Reader) -> None:
         self.crowd = crowd
         self.is_open = False
         self._rest = b""
@@ -63,7 +76,7 @@ class Subscriber(asyncio.Protocol):
             place = data.index(b"\r\n\r\n") + 4
             assert data.startswith(b"HTTP/1.1 101"), data[:80]
             self.is_open = True
-            for text in hello(self.crowd.name):
+            for text in self.crowd.hello():
                 self.say(text)
         end = len(data)
         while end - place >= 2:
@@ -89,6 +102,10 @@ class Crowd:
         self.size = 0
         self.answered = 0
         self.done = asyncio.Event()
+
+    def hello(self) -> list[str]:
+        """See ``Reader.hello``."""
+        return hello(self.name)
 
     def count(self, data: bytes, begin: int, size: int) -> None:
         """Count the messages of a frame; a welcome, snapshot or result has none.

@@ -38,8 +38,12 @@ from app.gateway.subscription import QuerySubscription
 from app.gateway.tasks import Tasks
 from app.protocol.faults import Fault, fault_of
 
-DISTANCE_S = 0.02
+DISTANCE_S = 0.03
 """Between two askings of a query, at least."""
+
+REST_CAP_S = 0.05
+"""A slot rests as long as it was in use, up to this: many hot queries together leave half of the
+process to calls and sockets, and each asking answers for more writes."""
 
 _LEISURE = 4
 """Times of what it took: one that is slow, and touched all the time, is asked a fifth of it."""
@@ -164,6 +168,7 @@ class LiveQuery:
                 async with self._host.slots:
                     if self._watchers:
                         await self._ask()
+                        await asyncio.sleep(min(self._took_s, REST_CAP_S))
         finally:
             self._is_running = False
 

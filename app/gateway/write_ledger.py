@@ -4,9 +4,14 @@ A writer may die between its commit and its word, and other programs say nothing
 row that is written is counted, though: what was counted and not heard of was missed.
 
 A counter moves up to ten seconds after the write, and a write that was rolled back is counted
-too.  So what was heard of explains a count for a while, and not for longer: then a writer that
-says more than it does cannot hide one that says nothing.  And a counter may move before the word
-has come: what is heard shortly after explains that count, and no later one.
+too.  So what was heard of explains a count for a while, and not for longer.  Meanwhile it may
+explain the count of another write, that nobody told of:
+
+* while a table is written all the time, something is always told and not counted yet;
+* a counter may move before the word has come, which then explains nothing any more.
+
+Neither can be told from peace by counting, so a table in such doubt is taken for written, once in
+that while.
 """
 
 from collections import deque
@@ -15,36 +20,24 @@ from collections.abc import Iterable, Mapping
 EXPLAINS_S = 12.0
 """For so long: what Postgres takes to count a write, and a look at the counters."""
 
-
-LATE_S = 2.0
+LATE_S = 1.0
 """For so long after a count the word for it may still come; it takes milliseconds."""
 
 
 class _Account:
-    __slots__ = ("counted", "heard", "owed", "settled_at")
+    __slots__ = ("counted", "heard", "is_in_doubt", "level_at", "missed_at")
 
     def __init__(self) -> None:
         self.counted: int | None = None
         """The counter at the last look."""
         self.heard: deque[tuple[float, int]] = deque()
         """When, and of how many rows that no count has told of yet."""
-        self.owed: deque[tuple[float, int]] = deque()
-        """When, and how many rows were counted that nobody had told of yet."""
-        self.settled_at = -LATE_S
-        """When the counter was taken as it was."""
-
-    def pay(self, rows: int, now: float) -> int:
-        """Return how many of the rows that are told of now were not counted before."""
-        if now - self.settled_at <= LATE_S:
-            return 0
-        while self.owed and now - self.owed[0][0] > LATE_S:
-            self.owed.popleft()
-        while self.owed and rows > 0:
-            at, owed = self.owed.popleft()
-            if owed > rows:
-                self.owed.appendleft((at, owed - rows))
-            rows = max(0, rows - owed)
-        return rows
+        self.level_at = 0.0
+        """When all that was told was counted, and no more; or the table was taken for written."""
+        self.missed_at = -LATE_S
+        """When something was counted that nobody had told of."""
+        self.is_in_doubt = False
+        """Whether a word came shortly after that: for what was counted, or for something else."""
 
 
 class WriteLedger:
@@ -60,11 +53,12 @@ class WriteLedger:
     def heard(self, table: str, rows: int, now: float) -> None:
         """Note an announcement."""
         account = self._accounts.get(table)
-        if account is not None and (rows := account.pay(rows, now)) > 0:
+        if account is not None and rows > 0:
             account.heard.append((now, rows))
+            account.is_in_doubt |= now - account.missed_at <= LATE_S
 
     def missed(self, counters: Mapping[str, int], now: float) -> set[str]:
-        """Return the tables that were written without a word since the last look.
+        """Return the tables that were, or may have been, written without a word.
 
         A table that is looked at for the first time is among them: what was written before this
         look, and after its watchers read it, is in no difference.
@@ -72,25 +66,39 @@ class WriteLedger:
         return {
             table
             for table, account in self._accounts.items()
-            if table in counters and self._is_unexplained(account, counters[table], now)
+            if table in counters and _is_missed(account, counters[table], now)
         }
 
-    def _is_unexplained(self, account: _Account, counted: int, now: float) -> bool:
-        before, account.counted = account.counted, counted
-        heard = account.heard
-        if before is None or counted < before:  # the first look, or the counters began anew
-            heard.clear()
-            account.owed.clear()
-            account.settled_at = now
-            return True
-        unexplained = counted - before
-        while heard and unexplained > 0:
-            at, rows = heard.popleft()
-            if rows > unexplained:
-                heard.appendleft((at, rows - unexplained))
-            unexplained = max(0, unexplained - rows)
-        while heard and now - heard[0][0] > EXPLAINS_S:
-            heard.popleft()
-        if unexplained > 0:
-            account.owed.append((now, unexplained))
-        return unexplained > 0
+
+def _is_missed(account: _Account, counted: int, now: float) -> bool:
+    if _is_unexplained(account, counted, now):
+        account.missed_at = account.level_at = now
+        return True
+    if account.is_in_doubt and now - account.missed_at > EXPLAINS_S:
+        account.is_in_doubt = False
+        account.level_at = now
+        return True
+    if not account.heard:
+        account.level_at = now
+    elif now - account.level_at > EXPLAINS_S:
+        account.level_at = now
+        return True
+    return False
+
+
+def _is_unexplained(account: _Account, counted: int, now: float) -> bool:
+    """Take what was counted since the last look from what was told; return if it is more."""
+    before, account.counted = account.counted, counted
+    heard = account.heard
+    if before is None or counted < before:  # the first look, or the counters began anew
+        heard.clear()
+        return True
+    unexplained = counted - before
+    while heard and unexplained > 0:
+        at, rows = heard.popleft()
+        if rows > unexplained:
+            heard.appendleft((at, rows - unexplained))
+        unexplained = max(0, unexplained - rows)
+    while heard and now - heard[0][0] > EXPLAINS_S:
+        heard.popleft()
+    return unexplained > 0
