@@ -34,6 +34,8 @@ QUERIES = 200
 TOUCHED = 20
 ITEMS = 5
 """Of a board."""
+WRITERS = 8
+"""Sockets; one may have 64 calls in flight."""
 WARM_S = 8.0
 """Until nothing of the start is left to be found by a look at the counters."""
 
@@ -106,7 +108,7 @@ class Watcher:
 
 
 class Writer:
-    """The socket that calls the mutation (``Reader``)."""
+    """A socket that calls the mutation (``Reader``)."""
 
     def __init__(self) -> None:
         self.sent: dict[str, float] = {}
@@ -167,7 +169,7 @@ class Run:
     def __init__(self, scenario: Scenario, sockets: int, url: str, writer_url: str) -> None:
         self.scenario = scenario
         self.watchers = [Watcher(scenario, number % QUERIES) for number in range(sockets)]
-        self.writer = Writer()
+        self.writers = [Writer() for _ in range(WRITERS)]
         self.touched = [each for each in self.watchers if each.number < TOUCHED]
         self._url = url
         self._writer_url = writer_url
@@ -178,17 +180,17 @@ class Run:
         """Open the sockets, write for a while, and return the counts before and after."""
         try:
             await self._connect()
-            speaker = self._open[-1]
-            await self._write(speaker, writes, WARM_S)
+            await self._write(writes, WARM_S)
             await self._everything_shown()
             for each in self._open:
                 each.say('{"type":"ping"}')  # or the gateway would ask whether they live
             await asyncio.sleep(0.5)
-            self.writer.calls_ms.clear()
+            for writer in self.writers:
+                writer.calls_ms.clear()
             for watcher in self.watchers:
                 watcher.pushes_ms.clear()
             before = counts(self._url, pid)
-            await self._write(speaker, writes, seconds)
+            await self._write(writes, seconds)
             after = counts(self._url, pid)
             await self._everything_shown()
             return before, after
@@ -205,8 +207,11 @@ class Run:
                 description="subscriptions",
                 timeout_s=60,
             )
-        await self._open_one(self.writer, self._writer_url)
-        await wait_until(lambda: self.writer.is_greeted, description="a welcome")
+        for writer in self.writers:
+            await self._open_one(writer, self._writer_url)
+        await wait_until(
+            lambda: all(each.is_greeted for each in self.writers), description="welcomes"
+        )
 
     async def _open_one(self, reader: Watcher | Writer, url: str) -> None:
         loop = asyncio.get_running_loop()
@@ -214,7 +219,7 @@ class Run:
         _, made = await loop.create_connection(lambda: Subscriber(reader), "127.0.0.1", port)
         self._open.append(made)
 
-    async def _write(self, speaker: Subscriber, writes: int, seconds: float) -> None:
+    async def _write(self, writes: int, seconds: float) -> None:
         """Send mutations at even distances, whether or not the last one was answered."""
         begun = time.perf_counter()
         for number in range(int(writes * seconds)):
@@ -228,13 +233,18 @@ class Run:
             for each in self.touched:
                 if self.scenario.is_touched(each.number, board):
                     each.open.append((self._seq, now))
-            self.writer.sent[str(self._seq)] = now
+            turn = self._seq % WRITERS
+            self.writers[turn].sent[str(self._seq)] = now
+            speaker = self._open[turn - WRITERS]
             call = {"type": "call", "id": str(self._seq), "fn": "board:write"}
             speaker.say(json.dumps(call | {"args": {"id": item, "seq": self._seq}}))
 
     async def _everything_shown(self) -> None:
         await wait_until(
-            lambda: not self.writer.sent and not any(each.open for each in self.touched),
+            lambda: (
+                not any(each.sent for each in self.writers)
+                and not any(each.open for each in self.touched)
+            ),
             description="every write is shown on every socket that has to show it",
             timeout_s=60,
         )
@@ -250,13 +260,14 @@ def show(run: Run, before: Counts, after: Counts, writes: int, seconds: float) -
     count = after.by_function[ref] - before.by_function[ref]
     cost_ms = (after.seconds_by_function[ref] - before.seconds_by_function[ref]) / count * 1000
     pushes = [each for watcher in run.watchers for each in watcher.pushes_ms]
+    calls = [each for writer in run.writers for each in writer.calls_ms]
     watching = len(run.touched)
     affected = writes * scenario.asks
     print(f"\n{scenario.name}: {len(run.watchers)} sockets, {QUERIES} queries, {writes} writes/s")
     print(f"  queries run a second       {(after.askings - before.askings) / seconds:8.1f}")
     print(f"    affected by writes       {affected:8.1f}   (query and write; bursts share a run)")
     print(f"    of a table not written   {asked.get('board:calm', 0.0) / seconds:8.1f}")
-    print(f"  mutation, sent to answer   {_spread(run.writer.calls_ms)}")
+    print(f"  mutation, sent to answer   {_spread(calls)}")
     print(f"  mutation sent to push      {_spread(pushes)}")
     print(f"  gateway's core             {(after.cpu_s - before.cpu_s) / seconds:8.0%}")
     print(f"  a run of the query         {cost_ms:8.2f} ms, waiting for its turn included")

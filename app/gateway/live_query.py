@@ -45,8 +45,9 @@ REST_CAP_S = 0.05
 """A slot rests as long as it was in use, up to this: many hot queries together leave half of the
 process to calls and sockets, and each asking answers for more writes."""
 
-_LEISURE = 4
-"""Times of what it took: one that is slow, and touched all the time, is asked a fifth of it."""
+_LEISURE = 2
+"""Times of what it takes: one that is slow, and touched all the time, is asked half of it.  One
+asking that took long for once makes nobody wait."""
 
 RETRY_S = 1.0
 RETRY_CAP_S = 30.0
@@ -102,7 +103,8 @@ class LiveQuery:
         self._meanwhile: dict[str, TableWrite] | None = None
         """What is written while it is asked."""
         self._asked_at = -RETRY_CAP_S
-        self._took_s = 0.0
+        self._took_s = self._takes_s = 0.0
+        """The last asking, and the quicker of the last two."""
         self._failures = 0
         self._is_running = False
 
@@ -180,7 +182,7 @@ class LiveQuery:
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
                     await self._touched.wait()
-        distance_s = max(DISTANCE_S, self._took_s * _LEISURE)
+        distance_s = max(DISTANCE_S, self._takes_s * _LEISURE)
         rest_s = self._asked_at + distance_s - self._host.clock.boot_s()
         if rest_s > 0:
             await asyncio.sleep(rest_s)
@@ -202,7 +204,8 @@ class LiveQuery:
                 _log.error("query %s failed", self.query.reference, exc_info=error)
             reads = _both(reads, self.reads)
         finally:
-            self._took_s = host.clock.boot_s() - self._asked_at
+            took_s = host.clock.boot_s() - self._asked_at
+            self._took_s, self._takes_s = took_s, min(self._took_s, took_s)
             meanwhile, self._meanwhile = self._meanwhile, None
         host.depends_on(self, reads)
         self._known = touches
