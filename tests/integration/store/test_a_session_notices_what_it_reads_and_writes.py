@@ -306,6 +306,130 @@ async def test_a_flush_that_failed_hides_nothing_that_follows(world: World) -> N
     assert world.written["orders"].keys is None
 
 
+class Berth(TeamTable, table=True):
+    """Refers to another one of its kind, and is renamed with it."""
+
+    __tablename__ = "berths"
+
+    place: int = Field(primary_key=True)
+    harbour: str = Field(
+        primary_key=True,
+        sa_column_args=[ForeignKey("harbours.name", ondelete="CASCADE", onupdate="CASCADE")],
+    )
+
+
+class Harbour(TeamTable, table=True):
+    """Named by its key alone, and lies before another."""
+
+    __tablename__ = "harbours"
+
+    name: str = Field(primary_key=True)
+    before: str | None = Field(default=None, foreign_key="harbours.name", ondelete="SET NULL")
+
+
+async def keys_written(world: World, table: str = "orders") -> set[str]:
+    keys = world.written[table].keys
+    assert keys is not None
+    return set(keys)
+
+
+async def test_a_row_that_another_replaces_in_one_flush_is_told(world: World) -> None:
+    number = await an_order(world)
+    async with world.transactions.begin() as unit:
+        await unit.session.delete(await unit.session.get_one(Order, number))
+        unit.session.add(Order(id=number, owner="bob", token=TOKEN))
+
+    assert await keys_written(world) >= {OWNER, row_key("owner", "bob"), row_key("id", number)}
+
+
+async def test_a_value_that_the_database_computes_may_be_any(world: World) -> None:
+    number = await an_order(world, owner="ANN")
+    async with world.transactions.begin() as unit:
+        order = await unit.session.get_one(Order, number)
+        order.owner = func.lower(Order.owner)  # type: ignore[assignment]  # SQLAlchemy takes it
+
+    assert world.written["orders"].keys is None
+
+
+async def test_a_uuid_is_told_however_it_is_spelled(world: World) -> None:
+    token = UUID(int=10 << 120)
+    number = await an_order(world, token=token)
+    reads = await reads_of(world, select(Order).where(Order.token == str(token).upper()))
+    assert reads == {"orders": None}
+
+    async with world.transactions.begin() as unit:
+        order = await unit.session.get_one(Order, number)
+        order.token = str(UUID(int=11 << 120)).upper()  # type: ignore[assignment]  # asyncpg takes it
+
+    assert world.written["orders"].keys is None
+
+
+async def test_a_renamed_row_is_told_by_both_names(world: World) -> None:
+    async with world.transactions.begin() as unit:
+        unit.session.add(Shop(id=1, name="one"))
+    async with world.transactions.begin() as unit:
+        (await unit.session.get_one(Shop, 1)).id = 9
+
+    assert await keys_written(world, "shops") == {row_key("id", 1), row_key("id", 9)}
+
+
+@pytest.fixture
+async def harbours(world: World) -> None:
+    async with world.transactions.begin() as unit:
+        for statement in (
+            "CREATE TABLE harbours (name text PRIMARY KEY,"
+            " before text REFERENCES harbours ON DELETE SET NULL)",
+            "CREATE TABLE berths (place int, harbour text REFERENCES harbours"
+            " ON DELETE CASCADE ON UPDATE CASCADE, PRIMARY KEY (place, harbour))",
+        ):
+            await execute(unit.session, text(statement))
+    async with world.transactions.begin() as unit:
+        unit.session.add(Harbour(name="north"))
+        await unit.session.flush()
+        unit.session.add(Berth(place=7, harbour="north"))
+
+
+@pytest.mark.usefixtures("harbours")
+async def test_a_row_is_told_by_the_part_of_its_key_that_refers_to_another(world: World) -> None:
+    async with world.transactions.begin() as unit:
+        await unit.session.delete(await unit.session.get_one(Berth, (7, "north")))
+
+    assert await keys_written(world, "berths") == {row_key("harbour", "north")}
+
+
+@pytest.mark.usefixtures("harbours")
+async def test_what_refers_to_a_row_is_touched_when_its_key_changes_or_it_goes(
+    world: World,
+) -> None:
+    async with world.transactions.begin() as unit:
+        (await unit.session.get_one(Harbour, "north")).name = "south"
+    assert world.written["berths"].keys is None
+
+    async with world.transactions.begin() as unit:
+        await unit.session.delete(await unit.session.get_one(Harbour, "south"))
+    assert world.written["harbours"].keys is None, "others may have lain before it"
+
+
+async def test_what_is_told_as_counted_is_never_more_than_was_written(world: World) -> None:
+    number = await an_order(world)
+    async with world.transactions.begin() as unit:
+        order = await unit.session.get_one(Order, number)
+        order.state = order.state  # nothing has changed
+        unit.session.add(Order(owner="bob"))
+    assert world.written["orders"].rows == 1
+
+    async with world.transactions.begin() as unit:
+        gone = "WITH gone AS (DELETE FROM shops RETURNING 1) SELECT count(*) FROM gone"
+        await execute(unit.session, text(gone))
+    assert world.written["shops"].rows == 0
+
+    async with world.transactions.begin() as unit:
+        await execute(
+            unit.session, text("UPDATE orders SET state = 'x' FROM shops WHERE shop_id = shops.id")
+        )
+    assert {write.rows for write in world.written.values()} == {0}
+
+
 READS: list[Callable[["Draw"], Any]] = [
     lambda one: select(Order.id, Order.state, Order.owner).where(Order.id == one.number),
     lambda one: select(Order.id, Order.state).where(Order.owner == one.owner),
