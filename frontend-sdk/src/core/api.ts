@@ -1,25 +1,31 @@
 /** References to server functions: strings on the wire, typed for the people who write them. */
 
 import {
+  AGENT_APPROVALS,
   AGENT_CANCEL,
   AGENT_MESSAGES,
   AGENT_RESOLVE_APPROVAL,
+  AGENT_RESOLVE_APPROVALS,
   AGENT_RETRY,
   AGENT_RUN,
   AGENT_STATE,
   AGENT_THREAD,
+  type AgentApprovalsArgs,
   type AgentCancelArgs,
   type AgentCancelResult,
   type AgentMessagesArgs,
   type AgentResolveApprovalArgs,
   type AgentResolveApprovalResult,
+  type AgentResolveApprovalsArgs,
   type AgentRetryArgs,
   type AgentRetryResult,
   type AgentRunArgs,
   type AgentRunResult,
   type AgentStateArgs,
   type AgentThreadArgs,
+  type ApprovalRecord,
   type Message,
+  type ResolvedApproval,
   type ThreadView,
 } from "./protocol.gen.js";
 
@@ -83,8 +89,12 @@ export const agents = {
   agentRun: mutation<AgentRunArgs, AgentRunResult>(AGENT_RUN),
   agentCancel: action<AgentCancelArgs, AgentCancelResult>(AGENT_CANCEL),
   agentRetry: action<AgentRetryArgs, AgentRetryResult>(AGENT_RETRY),
+  agentApprovals: query<AgentApprovalsArgs, readonly ApprovalRecord[]>(AGENT_APPROVALS),
   agentResolveApproval: action<AgentResolveApprovalArgs, AgentResolveApprovalResult>(
     AGENT_RESOLVE_APPROVAL,
+  ),
+  agentResolveApprovals: action<AgentResolveApprovalsArgs, readonly ResolvedApproval[]>(
+    AGENT_RESOLVE_APPROVALS,
   ),
 } as const;
 

@@ -9,6 +9,7 @@
  */
 
 import { agents, type FunctionRef } from "./api.js";
+import type { Decidable } from "./approvals.js";
 import {
   type AgentState,
   agentState,
@@ -29,7 +30,12 @@ import {
   unsettled,
   waitingOf,
 } from "./optimistic.js";
-import { type Message, PAGE_LIMIT, type ThreadView } from "./protocol.gen.js";
+import {
+  type ApprovalDecision,
+  type Message,
+  PAGE_LIMIT,
+  type ThreadView,
+} from "./protocol.gen.js";
 import type { Request } from "./requests.js";
 import type { Sends, ThreadSends } from "./sends.js";
 import { Cell, derive, type Readable } from "./store.js";
@@ -174,14 +180,19 @@ export class Chat {
     }
   }
 
-  /** Let a tool call that waits go on. */
-  async approve(toolCallId: string, reason?: string): Promise<void> {
-    await this.#resolve("approved", toolCallId, reason);
+  /** Let a tool call that waits go on: by its id, or by the approval. */
+  async approve(call: string | Decidable, reason?: string): Promise<void> {
+    await this.#decide("approved", call, reason);
   }
 
   /** Refuse a tool call that waits; the model is told the reason. */
-  async reject(toolCallId: string, reason?: string): Promise<void> {
-    await this.#resolve("denied", toolCallId, reason);
+  async reject(call: string | Decidable, reason?: string): Promise<void> {
+    await this.#decide("denied", call, reason);
+  }
+
+  /** Let it go on with other arguments. */
+  async edit(call: string | Decidable, input: Values, reason?: string): Promise<void> {
+    await this.#decide("approved", call, reason, input);
   }
 
   /** Load the page before the first message. Does nothing at the beginning of the thread. */
@@ -204,13 +215,30 @@ export class Chat {
     this.#note({ failure: undefined });
   }
 
-  async #resolve(
-    decision: "approved" | "denied",
-    toolCallId: string,
-    reason: string | undefined,
+  async #decide(
+    decision: ApprovalDecision,
+    call: string | Decidable,
+    reason?: string,
+    editedInput?: Values,
   ): Promise<void> {
-    const args = { key: this.threadKey, toolCallId, decision, ...(reason && { reason }) };
+    const { key, toolCallId, inputHash } = typeof call === "string" ? this.#asked(call) : call;
+    const args = {
+      key,
+      toolCallId,
+      decision,
+      ...(inputHash && { inputHash }),
+      ...(reason && { reason }),
+      ...(editedInput && { editedInput }),
+    };
     await this.#context.client.call(agents.agentResolveApproval, args);
+  }
+
+  /** Return what a call waits for, in the conversation that asks: this one, or that of a child. */
+  #asked(toolCallId: string): Omit<Decidable, "id" | "inputHash"> & Partial<Decidable> {
+    const key = this.threadKey;
+    const waiting = this.#thread()?.pendingApprovals ?? [];
+    const found = waiting.filter((one) => one.toolCallId === toolCallId);
+    return found.find((one) => one.key === key) ?? found[0] ?? { key, toolCallId };
   }
 
   /** Cancel what a send starts, as soon as it has a name. A send that fails starts nothing. */

@@ -23,7 +23,7 @@ import { RopewalkError } from "./errors.js";
 import { Hold } from "./hold.js";
 import { Layers, type Update } from "./layers.js";
 import type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
-import type { Message, Welcome } from "./protocol.gen.js";
+import type { AgentApprovalsArgs, ApprovalRecord, Message, Welcome } from "./protocol.gen.js";
 import { type Request, Requests } from "./requests.js";
 import { Sends } from "./sends.js";
 import { socketUrl } from "./socket-url.js";
@@ -152,6 +152,11 @@ export class ChatClient {
   /** A thread, with (`stream`) or without the text that is being written. */
   chat(threadKey: string, options: { readonly stream?: boolean } = {}): Chat {
     return new Chat(this.#context, threadKey, options.stream ?? true);
+  }
+
+  /** What waits for a person, of one thread (`key`) or of all that are his to see, live. */
+  approvals(args: AgentApprovalsArgs = {}): Readable<SubscriptionView<readonly ApprovalRecord[]>> {
+    return this.subscription(agents.agentApprovals, args);
   }
 
   /** The synced state of a thread, live while it is watched. Undefined until there is one. */

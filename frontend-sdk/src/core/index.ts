@@ -16,6 +16,15 @@ export {
   type ResultOf,
   ref,
 } from "./api.js";
+export {
+  type ApprovalActions,
+  type Approvals,
+  type ApprovalsOptions,
+  type ApprovalsState,
+  createApprovals,
+  type Decidable,
+  type Verdict,
+} from "./approvals.js";
 export type { Caller, CallState } from "./caller.js";
 export { canonicalId } from "./canonical.js";
 export { Chat, type SendCalls } from "./chat.js";

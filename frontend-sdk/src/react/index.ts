@@ -5,6 +5,7 @@ export { useAction } from "./use-action.js";
 export { type Agent, type AgentOptions, useAgent } from "./use-agent.js";
 export { type AgentChat, type AgentChatOptions, useAgentChat } from "./use-agent-chat.js";
 export { type AgentStateOptions, useAgentState } from "./use-agent-state.js";
+export { type UseApprovals, type UseApprovalsOptions, useApprovals } from "./use-approvals.js";
 export { useConnection } from "./use-connection.js";
 export { useMutation } from "./use-mutation.js";
 // A subscription is the wire's word, a query the author's.

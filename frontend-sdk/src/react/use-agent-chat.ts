@@ -1,9 +1,11 @@
 import { useMemo } from "react";
-import type { Api, ChatState, FunctionRef } from "../core/index.js";
+import type { Api, ChatState, Decidable, FunctionRef } from "../core/index.js";
 import { useClient } from "./provider.js";
 import type { AgentOptions, RunArgs } from "./use-agent.js";
 import { useLatest } from "./use-latest.js";
 import { useReadable } from "./use-readable.js";
+
+type Input = Readonly<Record<string, unknown>>;
 
 export interface AgentChatOptions<Run extends FunctionRef> extends AgentOptions<Run> {
   /** Whether text comes while it is written. Default: true. */
@@ -15,8 +17,11 @@ export interface AgentChat<Run extends FunctionRef> extends ChatState {
   readonly cancel: () => Promise<void>;
   /** Let the run that failed go on from where it failed. */
   readonly retry: () => Promise<void>;
-  readonly approve: (toolCallId: string, reason?: string) => Promise<void>;
-  readonly reject: (toolCallId: string, reason?: string) => Promise<void>;
+  /** Let a call that waits go on: by its id, or by the approval. */
+  readonly approve: (call: string | Decidable, reason?: string) => Promise<void>;
+  readonly reject: (call: string | Decidable, reason?: string) => Promise<void>;
+  /** Let it go on with other arguments. */
+  readonly edit: (call: string | Decidable, input: Input, reason?: string) => Promise<void>;
   readonly loadOlder: (limit?: number) => Promise<void>;
   readonly dismissError: () => void;
 }
@@ -36,8 +41,10 @@ export function useAgentChat<Run extends FunctionRef>(
       send: (input: string, args?: RunArgs<Run>) => chat.send(latest.current, input, args),
       cancel: () => chat.cancel(latest.current.cancel),
       retry: () => chat.retry(),
-      approve: (toolCallId: string, reason?: string) => chat.approve(toolCallId, reason),
-      reject: (toolCallId: string, reason?: string) => chat.reject(toolCallId, reason),
+      approve: (call: string | Decidable, reason?: string) => chat.approve(call, reason),
+      reject: (call: string | Decidable, reason?: string) => chat.reject(call, reason),
+      edit: (call: string | Decidable, input: Input, reason?: string) =>
+        chat.edit(call, input, reason),
       loadOlder: (limit?: number) => chat.loadOlder(limit),
       dismissError: () => chat.dismissError(),
     }),

@@ -1,7 +1,8 @@
 /** Cancelling, deciding, paging: what a person does to a thread. */
 
 import { describe, expect, it } from "vitest";
-import { aMessage, aThread } from "../support/builders.js";
+import type { Chat, PendingApproval } from "../../src/core/index.js";
+import { aMessage, anApproval, aThread } from "../support/builders.js";
 import type { TestGateway } from "../support/gateway.js";
 import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
@@ -181,19 +182,7 @@ describe("a decision", () => {
       approvalId: "a-1",
       decision: "approved",
     }));
-    const approval = {
-      id: "a-1",
-      toolCallId: "c-1",
-      name: "refund",
-      input: { amount: 60 },
-      key: KEY,
-      agent: "support",
-      runId: "r-1",
-      inputHash: "h-1",
-      editable: false,
-      approvers: [],
-      requestedAt: "",
-    };
+    const approval = anApproval({ id: "a-1" });
     gateway.commit(KEY, [], aThread({ status: "awaiting_input", pendingApprovals: [approval] }));
     const chat = await watched(gateway);
 
@@ -205,13 +194,61 @@ describe("a decision", () => {
     await chat.reject("c-2", "too much");
 
     expect(gateway.got("call").map(({ fn, args }) => [fn, args])).toEqual([
-      ["agents:agentResolveApproval", { key: KEY, toolCallId: "c-1", decision: "approved" }],
+      [
+        "agents:agentResolveApproval",
+        { key: KEY, toolCallId: "c-1", decision: "approved", inputHash: "h-1" },
+      ],
       [
         "agents:agentResolveApproval",
         { key: KEY, toolCallId: "c-2", decision: "denied", reason: "too much" },
       ],
     ]);
   });
+});
+
+describe("a decision in a chat", () => {
+  const decided = async (
+    pendingApprovals: readonly PendingApproval[],
+    decide: (chat: Chat) => Promise<void>,
+  ) => {
+    const gateway = await startGateway();
+    gateway.handlers.set("agents:agentResolveApproval", () => ({}));
+    gateway.commit(KEY, [], aThread({ status: "awaiting_input", pendingApprovals }));
+    await decide(await watched(gateway));
+    return gateway.got("call").map(({ args }) => args);
+  };
+
+  it("B39 on a call of a child goes to the conversation that asks", async () => {
+    const child = anApproval({ key: "child", toolCallId: "c-9", inputHash: "h-9" });
+
+    expect(await decided([child], (chat) => chat.approve("c-9"))).toEqual([
+      { key: "child", toolCallId: "c-9", decision: "approved", inputHash: "h-9" },
+    ]);
+  });
+
+  it("means our own call where a child's has the same id, and the child's when that is handed in", async () => {
+    const child = anApproval({ id: "a-2", key: "child", inputHash: "h-2" });
+    const ours = anApproval({ id: "a-1" });
+
+    const calls = await decided([child, ours], async (chat) => {
+      await chat.approve("c-1");
+      await chat.reject(child, "no");
+    });
+
+    expect(calls).toEqual([
+      { key: KEY, toolCallId: "c-1", decision: "approved", inputHash: "h-1" },
+      { key: "child", toolCallId: "c-1", decision: "denied", inputHash: "h-2", reason: "no" },
+    ]);
+  });
+
+  it.each([{ on: false }, { count: 0 }, { text: "" }, {}])(
+    "SDK-07 sends an edit as it is given: %j",
+    async (input) => {
+      expect(await decided([anApproval()], (chat) => chat.edit("c-1", input))).toMatchObject([
+        { toolCallId: "c-1", decision: "approved", editedInput: input, inputHash: "h-1" },
+      ]);
+    },
+  );
 });
 
 describe("older messages", () => {

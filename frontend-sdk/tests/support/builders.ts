@@ -1,6 +1,12 @@
 /** Rows and threads with everything but what a test is about filled in. */
 
-import type { Message, ThreadView, Token } from "../../src/core/index.js";
+import type {
+  ApprovalRecord,
+  Message,
+  PendingApproval,
+  ThreadView,
+  Token,
+} from "../../src/core/index.js";
 
 const AT = "2026-11-29T17:33:00Z";
 
@@ -41,6 +47,29 @@ export function aThread(over: Partial<ThreadView> = {}): ThreadView {
     updatedAt: AT,
     ...over,
   };
+}
+
+/** A refund that waits. */
+export function anApproval(over: Partial<PendingApproval> = {}): PendingApproval {
+  return {
+    id: "a-1",
+    key: "t-1",
+    agent: "support",
+    runId: "r-1",
+    toolCallId: "c-1",
+    name: "refund",
+    input: { amount: 60 },
+    inputHash: "h-1",
+    editable: false,
+    approvers: [],
+    requestedAt: AT,
+    ...over,
+  };
+}
+
+/** The same as inbox and history list it. */
+export function aRecord(over: Partial<ApprovalRecord> = {}): ApprovalRecord {
+  return { ...anApproval(), owner: "user-1", status: "pending", mayDecide: true, ...over };
 }
 
 export function aToken(over: Partial<Token> = {}): Token {

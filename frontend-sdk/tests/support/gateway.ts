@@ -20,9 +20,11 @@ import type {
 
 export class Refusal extends Error {
   readonly code: ErrorCode;
-  constructor(code: ErrorCode, message: string) {
+  readonly data: unknown;
+  constructor(code: ErrorCode, message: string, data?: unknown) {
     super(message);
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -269,8 +271,9 @@ export class TestGateway {
   }
 
   #refuse(line: Line, id: string, error: unknown): void {
-    const { code, message } = error as Refusal;
-    this.#send(line, { type: "error", id, code, message });
+    const { code, message, data } = error as Refusal;
+    const frame = { type: "error", id, code, message } as const;
+    this.#send(line, data === undefined ? frame : { ...frame, data });
   }
 
   #delta(line: Line, one: { id: string; sent: string }, rows: readonly Message[]): void {
