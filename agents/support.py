@@ -1,10 +1,11 @@
 """A support agent: it tells the weather, finds orders, and asks before it gives money back.
 
 Everything in this folder is loaded at start; nothing needs to be registered.  Try:
-"What is the weather in Oslo and Bergen?", "Where is order 1001?", "Refund order 1002".
+"What is the weather in Oslo and Bergen?", "Where is order 1001?", "Refund order 1002",
+"Refund orders 1001, 1002 and 1003, 60 dollars each".  Who approves may change the arguments.
 """
 
-from app import Agent, ToolContext, ToolError, tool
+from app import Agent, ApprovalPolicy, ToolContext, ToolError, tool
 
 ORDERS = {
     "1001": {"item": "hemp rope, 20 m", "status": "on its way", "total_cents": 2400},
@@ -37,7 +38,7 @@ async def look_up_order(order_id: str) -> dict[str, object]:
     return {"order_id": order_id, **ORDERS[order_id]}
 
 
-@tool(needs_approval=lambda call: call.amount > 5000)
+@tool(needs_approval=ApprovalPolicy(when=lambda call: call.amount > 5000, editable=True))
 async def refund_order(ctx: ToolContext, order_id: str, amount: int) -> dict[str, object]:
     """Give money back for an order.  More than 50 dollars needs a person's approval.
 

@@ -14,7 +14,10 @@ _BETWEEN = re.compile(r",|&|/|\band\b|\bor\b", re.IGNORECASE)
 _NO_CITY: Final = re.compile(
     r"\b(?:today|tomorrow|tonight|now|right|please|this|week|weekend|like|me|the)\b", re.IGNORECASE
 )
-_ORDER = re.compile(r"(?:\border\s*(?:number|no\.?|#)?\s*|#)(\d{3,8})\b", re.IGNORECASE)
+_ORDERS = re.compile(
+    r"\borders\s+(#?\d{3,8}(?:(?:\s*(?:,|&|\band\b))+\s*#?\d{3,8})*)", re.IGNORECASE
+)
+_ORDER = re.compile(r"(?:\borders?\s*(?:number|no\.?|#)?\s*|#)(\d{3,8})\b", re.IGNORECASE)
 _BARE_NUMBER = re.compile(r"(?<![$\d.])\b(\d{4,8})\b(?!\s*(?:dollars?|usd|bucks))", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"\$\s?(\d+(?:\.\d{1,2})?)|\b(\d+(?:\.\d{1,2})?)\s*(?:dollars?|usd|bucks)\b", re.IGNORECASE
@@ -67,6 +70,12 @@ def order_in(text: str) -> str | None:
     """Return the number of the order that is meant."""
     found = _ORDER.search(text) or _BARE_NUMBER.search(text)
     return found[1] if found else None
+
+
+def orders_in(text: str) -> list[str]:
+    """Return the numbers of orders that a text enumerates: ``orders 1001, 1002 and 1003``."""
+    found = _ORDERS.search(text)
+    return list(dict.fromkeys(re.findall(r"\d+", found[1]))) if found else []
 
 
 def cents_in(text: str) -> int | None:

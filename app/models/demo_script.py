@@ -28,6 +28,7 @@ from app.models.demo_intents import (
     commands_in,
     name_in,
     order_in,
+    orders_in,
     wants_refund,
     wants_weather,
 )
@@ -102,7 +103,8 @@ def _wishes(talk: Conversation, tools: Set[str]) -> list[DemoCall]:
         return calls
     cents = cents_in(talk.asked)
     if _refund_meant(talk) and REFUND in tools and (cents is not None or ORDER not in tools):
-        calls.append(DemoCall(REFUND, {"order_id": order, "amount": cents or 0}))
+        orders = orders_in(talk.asked) or [order]
+        calls += [DemoCall(REFUND, {"order_id": each, "amount": cents or 0}) for each in orders]
     elif ORDER in tools:
         calls.append(DemoCall(ORDER, {"order_id": order}))
     return calls

@@ -57,6 +57,13 @@ def test_each_city_is_a_call_of_its_own_in_one_turn(text: str, cities: list[str]
         (["refund order 1002"], [("look_up_order", {"order_id": "1002"})]),
         (["Refund $60 for order 1002"], [("refund_order", {"order_id": "1002", "amount": 6000})]),
         (
+            ["Refund orders 1001, 1002 and 1003, 60 dollars each"],
+            [
+                ("refund_order", {"order_id": order, "amount": 6000})
+                for order in ("1001", "1002", "1003")
+            ],
+        ),
+        (
             ["Refund 12.50 dollars of 1001"],
             [("refund_order", {"order_id": "1001", "amount": 1250})],
         ),
