@@ -317,6 +317,9 @@ class Run:
     """Takeovers from dead workers since the last finished step."""
     agent_version: str | None = None
     """The version of the agent that the run is pinned to."""
+    override: int | None = None
+    """The version of what operators say over the agent's code that was in force when the run was
+    asked for."""
     parent: ParentStep | None = None
     created_at: datetime | None = None
     queued_at: datetime | None = None

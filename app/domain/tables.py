@@ -18,8 +18,13 @@ MAX_READ_KEYS = 500
 """Row keys that a watcher may name; one that names more depends on the table."""
 
 THREADS = "agent_threads"
-"""The one table of the product's that queries may depend on: each change of a thread, its runs or
-its approvals is one of its row."""
+"""Stands for all that is about threads: each change of a thread, its runs or its approvals is one
+of its row."""
+
+OVERRIDES = "agent_overrides"
+GOVERNANCE = "agent_governance"
+AUDIT = "agent_audit"
+"""With ``THREADS`` the only tables of the product's that queries may depend on."""
 
 Keys: TypeAlias = frozenset[str] | None
 """Hashes of row keys; ``None``: any row."""

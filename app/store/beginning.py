@@ -18,6 +18,9 @@ from app.store.executors import Executor
 from app.store.owed import Owed
 from app.store.rows import SIGNAL, columns, parse_json, signal_from
 
+_IN_FORCE = "nullif((SELECT max(v.version) FROM agent_overrides v WHERE v.agent = {}), 0)"
+"""Read with the statement that asks for the run: it keeps this version to its end."""
+
 
 def _entering(run: str) -> str:
     """Return the statement that lets a run in; ``run`` writes its row, or finds it in the way."""
@@ -45,14 +48,14 @@ RETURNING o.version
 """
 
 
-_BEGIN = _entering("""
+_BEGIN = _entering(f"""
     INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit, deadline_at,
-                            parent_thread, parent, parent_fact, root_thread, status, queued_at,
-                            created_at)
+                            parent_thread, parent, parent_fact, root_thread, override, status,
+                            queued_at, created_at)
     VALUES ($2, $1, $9, $10::text::json, $11, $12::interval, clock_timestamp() + $12::interval,
             $13, $14, $15,
             (SELECT coalesce(p.root_thread, p.thread) FROM agent_runs p WHERE p.id = $14),
-            'queued', clock_timestamp(), clock_timestamp())
+            {_IN_FORCE.format("$9")}, 'queued', clock_timestamp(), clock_timestamp())
         ON CONFLICT (id) DO NOTHING
 """)
 _PROMOTE = _entering("""
@@ -61,14 +64,14 @@ _PROMOTE = _entering("""
            deadline_at = clock_timestamp() + time_limit
      WHERE id = $2 AND status = 'pending'
 """)
-_HOLD_BACK = """
+_HOLD_BACK = f"""
 WITH r AS (
     INSERT INTO agent_runs (id, thread, agent, policy, agent_version, time_limit,
-                            parent_thread, parent, parent_fact, root_thread, status, input, place,
-                            created_at)
+                            parent_thread, parent, parent_fact, root_thread, override, status,
+                            input, place, created_at)
     VALUES ($2, $1, $5, $6::text::json, $7, $8::interval, $9, $10, $11,
             (SELECT coalesce(p.root_thread, p.thread) FROM agent_runs p WHERE p.id = $10),
-            'pending', $3::text::json, $12, clock_timestamp())
+            {_IN_FORCE.format("$5")}, 'pending', $3::text::json, $12, clock_timestamp())
 )
 UPDATE agent_threads
    SET title = coalesce(title, $4), version = version + 1, updated_at = clock_timestamp(),

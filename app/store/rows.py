@@ -23,7 +23,7 @@ THREAD = (
 RUN = (
     *("id", "thread", "agent", "status", "turn", "usage", "policy", "stopped", "error", "worker"),
     *("attempts", "crashes", "agent_version", "parent", "parent_thread", "parent_fact"),
-    *("created_at", "queued_at", "finished_at"),
+    *("override", "created_at", "queued_at", "finished_at"),
 )
 MESSAGE = (
     *("id", "thread", "run", "seq", "version", "role", "status", "turn", "parts", "model_name"),
@@ -105,6 +105,7 @@ def run_from(row: Row, prefix: str = "") -> Run:
         attempts=row[f"{prefix}attempts"],
         crashes=row[f"{prefix}crashes"],
         agent_version=row[f"{prefix}agent_version"],
+        override=row[f"{prefix}override"],
         parent=_parent(row, prefix),
         created_at=row[f"{prefix}created_at"],
         queued_at=row[f"{prefix}queued_at"],

@@ -18,6 +18,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     DateTime,
+    Identity,
     Index,
     Integer,
     Interval,
@@ -134,6 +135,8 @@ class RunRow(SQLModel, table=True):
     deadline_at: datetime | None = Field(default=None, sa_type=_TIME)
     crashed_at: datetime | None = Field(default=None, sa_type=_TIME)
     """When it was last taken from a dead worker."""
+    override: int | None = Field(default=None, sa_type=Integer)
+    """What operators said over the agent's code when it was asked for: a version."""
     created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
     finished_at: datetime | None = Field(default=None, sa_type=_TIME)
 
@@ -410,3 +413,51 @@ class RevocationRow(SQLModel, table=True):
 
     user_id: str = Field(primary_key=True, sa_type=Text)
     not_before: datetime = Field(sa_type=_TIME)
+
+
+class OverrideRow(SQLModel, table=True):
+    """What operators say over an agent's code.  A published version is never changed."""
+
+    __tablename__ = "agent_overrides"
+
+    agent: str = Field(primary_key=True, sa_type=Text)
+    version: int = Field(primary_key=True, sa_type=Integer)
+    """From 1; the draft is 0, and the one row that is ever written again."""
+    content: Any = Field(sa_type=JSON)
+    """Empty: everything is as coded again."""
+    author: str | None = Field(default=None, sa_type=Text)
+    note: str | None = Field(default=None, sa_type=Text)
+    at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+    """When it was published, or last saved."""
+
+
+class GovernanceRow(SQLModel, table=True):
+    """Who may use an agent and decide what it asks; with an empty slug, what holds for all."""
+
+    __tablename__ = "agent_governance"
+
+    agent: str = Field(primary_key=True, sa_type=Text)
+    use_list: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
+    """E-mails and user ids; SQL null: no list."""
+    approve_list: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
+    approvers: Any | None = Field(default=None, sa_type=_JSON)
+    """By tool, in place of those in code."""
+    models: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
+    """Which may be chosen; of the empty slug alone."""
+
+
+class AuditRow(SQLModel, table=True):
+    """Who published, took back or governed what.  Never changed, never deleted."""
+
+    __tablename__ = "agent_audit"
+    __table_args__ = (Index("agent_audit_by_agent", "agent", "id"),)
+
+    id: int = Field(
+        default=None, primary_key=True, sa_type=BigInteger, sa_column_args=[Identity(always=True)]
+    )
+    at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+    actor: str | None = Field(default=None, sa_type=Text)
+    agent: str = Field(sa_type=Text)
+    """Empty: the deployment."""
+    action: str = Field(sa_type=Text)
+    detail: Any = Field(sa_type=JSON)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.cron import CronPlan
 from app.domain.message import Message, plain_text
+from app.domain.override import AuditEntry, Governed, OverrideVersion
 from app.domain.ports import Ids, Salvage, StartRun, ThreadSnapshot, WaitingSend
 from app.domain.run import (
     FINAL,
@@ -135,10 +136,19 @@ class MemoryDatabase:
     decks: dict[str, MemoryDeck] = field(default_factory=dict)
     workers: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
     """Beat and agents."""
+    overrides: dict[str, list[OverrideVersion]] = field(default_factory=lambda: defaultdict(list))
+    """What was published over the code of an agent, oldest first."""
+    drafts: dict[str, OverrideVersion] = field(default_factory=dict)
+    governed: Governed = field(default_factory=Governed)
+    audit: list[AuditEntry] = field(default_factory=list)
 
     async def turn(self) -> None:
         """Let others run, as a round trip would."""
         await asyncio.sleep(0)
+
+    def in_force(self, agent: str) -> int | None:
+        """Return the version of what is said over the code of an agent, if anything ever was."""
+        return len(self.overrides[agent]) or None
 
     def by_key(self, key: str) -> Thread | None:
         """Return the thread with this key."""

@@ -81,7 +81,7 @@ class MemoryThreadReader:
             for each in self._db.approvals.values()
             if (thread is None or thread.id in {each.thread_id, each.root})
             and (calls is None or (each.tool_call_id in calls and each.thread_key == key))
-            and (visible_to is None or _may_see(each, visible_to, agents))
+            and (visible_to is None or self._may_see(each, visible_to, agents))
         ]
         is_waiting = ApprovalStatus.PENDING
         waiting = [each for each in seen if each.status is is_waiting]
@@ -126,13 +126,16 @@ class MemoryThreadReader:
     def _changed(self, thread_id: str, after: int) -> list[Message]:
         return [row for row in self._db.messages[thread_id] if row.version > after]
 
-
-def _may_see(approval: Approval, person: Identity, agents: Sequence[str]) -> bool:
-    names = {each.lower() for each in approval.rules.approvers}
-    return (
-        person.is_admin
-        or (approval.owner is not None and approval.owner == person.user_id)
-        or approval.agent in agents
-        or person.user_id in approval.rules.approvers
-        or (person.email is not None and person.email.lower() in names)
-    )
+    def _may_see(self, approval: Approval, person: Identity, agents: Sequence[str]) -> bool:
+        picked = self._db.governed.of(approval.agent).approvers.get(approval.name, ())
+        approvers = {*approval.rules.approvers, *picked}
+        return (
+            person.is_admin
+            or (approval.owner is not None and approval.owner == person.user_id)
+            or approval.agent in agents
+            or person.user_id in approvers
+            or (
+                person.email is not None
+                and person.email.lower() in {each.lower() for each in approvers}
+            )
+        )

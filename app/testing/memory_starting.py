@@ -85,6 +85,7 @@ def follow_up(
             RunStatus.QUEUED,
             policy=dict(terms.policy),
             agent_version=terms.agent_version,
+            override=db.in_force(terms.agent or thread.agent),
             created_at=db.now(),
         )
         db.runs[run.id] = run
@@ -182,6 +183,7 @@ def _run(db: MemoryDatabase, thread: Thread, start: StartRun, status: RunStatus)
         status,
         policy=dict(start.terms.policy),
         agent_version=start.terms.agent_version,
+        override=db.in_force(start.agent),
         parent=start.parent,
         created_at=db.now(),
     )

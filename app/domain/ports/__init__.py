@@ -7,6 +7,7 @@ pass one contract suite (``tests/contract``), so a fake cannot drift.
 
 from app.domain.ports.journal import Journal, JournalFenceLost, OpenedJournal, Salvage
 from app.domain.ports.nudges import Aborts, Announce, AnnounceWrites, Clock, Doorbell, Ids
+from app.domain.ports.overrides import GovernanceReader, OverrideReader, OverrideStore
 from app.domain.ports.runs import (
     ClaimedRun,
     OnBusy,
@@ -28,12 +29,15 @@ __all__ = [
     "ClaimedRun",
     "Clock",
     "Doorbell",
+    "GovernanceReader",
     "Ids",
     "Journal",
     "JournalFenceLost",
     "OnBusy",
     "OpenTurn",
     "OpenedJournal",
+    "OverrideReader",
+    "OverrideStore",
     "Recorded",
     "RunStore",
     "Salvage",

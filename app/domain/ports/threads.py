@@ -99,7 +99,8 @@ class ThreadReader(Protocol):
             everything: also those that were decided or closed.
             calls: only of these tool calls, and only those that the thread itself asks for.
             visible_to: only what he may see: an admin everything, others those of their own
-                threads, of ``agents``, and those that name them as an approver.
+                threads, of ``agents``, and those for which they are named as an approver, by
+                the call's rules or by an operator.
             agents: see there.
             limit: how many at most.
         """
