@@ -32,8 +32,8 @@ case "$1" in --version) echo v18.20.4 ;; *) exit 1 ;; esac
 """
 NPM = """#!/bin/sh
 echo "npm $*" >> ../calls
-mkdir -p node_modules ../app/http/static/chat
-touch ../app/http/static/chat/index.html
+mkdir -p node_modules ../app/http/static/chat ../app/http/static/admin
+touch ../app/http/static/chat/index.html ../app/http/static/admin/index.html
 """
 
 

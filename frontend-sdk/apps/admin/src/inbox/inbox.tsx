@@ -1,0 +1,122 @@
+/** What waits for a person, across all threads; and what was decided. */
+
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ApprovalRecord } from "ropewalk";
+import { useClient, useQuery } from "ropewalk/react";
+import { api, INBOX_LIMIT } from "../api.js";
+import { Link, to } from "../router.js";
+import { Empty, Loading, Trouble } from "../ui/states.js";
+import { ApprovalCard } from "./approval-card.js";
+import { BatchBar } from "./batch-bar.js";
+import { toolOf } from "./consequence.js";
+import { Decided } from "./decided.js";
+import { goneFrom, perRun } from "./grouping.js";
+import { Verdicts } from "./verdicts.js";
+
+const PENDING = { status: "pending", limit: INBOX_LIMIT } as const;
+const NONE: readonly ApprovalRecord[] = [];
+const RECENT = 5;
+
+export function Inbox({ tab }: { readonly tab: "waiting" | "decided" }): ReactNode {
+  return (
+    <div className="page">
+      <header className="title">
+        <h1>Inbox</h1>
+        <nav className="tabs" aria-label="Approvals">
+          <Link href={to()} aria-current={tab === "waiting" ? "page" : undefined}>
+            Waiting
+          </Link>
+          <Link
+            href={to("decided")}
+            aria-current={tab === "decided" ? "page" : undefined}
+            data-testid="tab-decided"
+          >
+            Decided
+          </Link>
+        </nav>
+      </header>
+      {tab === "waiting" ? <Waiting /> : <Decided />}
+    </div>
+  );
+}
+
+function Waiting(): ReactNode {
+  const { value, error } = useQuery(api.approvals, PENDING);
+  const { value: agents } = useQuery(api.agentList);
+  const pending = value ?? NONE;
+  const counts = useMemo(() => perRun(pending), [pending]);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const decided = useJustDecided(value);
+  const select = useCallback((id: string, selected: boolean) => {
+    setPicked((before) => {
+      const after = new Set(before);
+      if (selected) after.add(id);
+      else after.delete(id);
+      return after;
+    });
+  }, []);
+  const chosen = pending.filter(({ id }) => picked.has(id));
+  const mine = pending.filter(({ mayDecide }) => mayDecide);
+
+  if (value === undefined) {
+    return error ? <Trouble error={error} /> : <Loading what="what waits" />;
+  }
+  return (
+    <>
+      {error && <Trouble error={error} />}
+      <Verdicts decided={decided} />
+      {pending.length === 0 ? (
+        <Empty title="Nothing waits for a decision">
+          <p>When an agent asks before it acts, it appears here at once.</p>
+        </Empty>
+      ) : (
+        <>
+          <BatchBar
+            chosen={chosen}
+            total={mine.length}
+            selectAll={() => setPicked(new Set(mine.map(({ id }) => id)))}
+            clear={() => setPicked(new Set())}
+          />
+          <div className="asks" data-testid="approvals">
+            {pending.map((approval) => (
+              <ApprovalCard
+                key={approval.id}
+                approval={approval}
+                tool={toolOf(agents, approval)}
+                others={(counts.get(approval.runId) ?? 1) - 1}
+                selected={picked.has(approval.id)}
+                select={select}
+              />
+            ))}
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The decisions that were made, here or elsewhere, while the page was open; newest first. */
+function useJustDecided(pending: readonly ApprovalRecord[] | undefined): readonly ApprovalRecord[] {
+  const client = useClient();
+  const before = useRef<readonly ApprovalRecord[]>(NONE);
+  const [decided, setDecided] = useState<readonly ApprovalRecord[]>(NONE);
+  useEffect(() => {
+    if (pending === undefined) return;
+    const gone = goneFrom(before.current, pending);
+    before.current = pending;
+    if (gone.length === 0) return;
+    const keys = [...new Set(gone.map(({ key }) => key))].slice(0, RECENT);
+    const ids = new Set(gone.map(({ id }) => id));
+    void Promise.all(keys.map((key) => client.query(api.approvals, { key, status: "all" }))).then(
+      (lists) => {
+        const found = lists.flat().filter(({ id, status }) => ids.has(id) && status !== "pending");
+        setDecided((known) =>
+          [...found, ...known.filter(({ id }) => !ids.has(id))].slice(0, RECENT),
+        );
+      },
+      // The tab with the history has them.
+      () => {},
+    );
+  }, [client, pending]);
+  return decided;
+}

@@ -1,0 +1,105 @@
+/** Who is signed in, and the one client that speaks for him. */
+
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { type ChatClient, createClient } from "ropewalk";
+import { RopewalkProvider, useClient, useConnection, useQuery } from "ropewalk/react";
+import { api } from "./api.js";
+import { App } from "./app.js";
+import { Refused, SignIn } from "./sign-in.js";
+import { developmentToken, keepToken, storedToken } from "./token.js";
+import { Loading } from "./ui/states.js";
+
+type Stage =
+  | { readonly name: "looking" }
+  | { readonly name: "asking"; readonly offersDevelopment: boolean }
+  | { readonly name: "in"; readonly client: ChatClient };
+
+export function Session(): ReactNode {
+  const [stage, setStage] = useState<Stage>({ name: "looking" });
+
+  useEffect(() => {
+    let gone = false;
+    firstStage().then((found) => {
+      if (!gone) setStage(found);
+      else if (found.name === "in") found.client.close();
+    });
+    return () => {
+      gone = true;
+    };
+  }, []);
+
+  const signIn = useCallback((token: string) => {
+    keepToken(token);
+    setStage({ name: "in", client: clientWith(async () => token) });
+  }, []);
+  const signInForDevelopment = useCallback(() => {
+    keepToken(undefined);
+    location.reload();
+  }, []);
+  const signOut = useCallback(() => {
+    keepToken(null);
+    // Nothing of what was shown stays in memory.
+    location.reload();
+  }, []);
+
+  switch (stage.name) {
+    case "looking":
+      return <Loading what="the session" />;
+    case "asking":
+      return (
+        <SignIn
+          signIn={signIn}
+          {...(stage.offersDevelopment && { development: signInForDevelopment })}
+        />
+      );
+    case "in":
+      return (
+        <RopewalkProvider client={stage.client}>
+          <Admitted signIn={signIn} signOut={signOut} />
+        </RopewalkProvider>
+      );
+  }
+}
+
+async function firstStage(): Promise<Stage> {
+  const stored = storedToken();
+  if (typeof stored === "string") return { name: "in", client: clientWith(async () => stored) };
+  const offered = await developmentToken().catch(() => undefined);
+  if (stored === null || offered === undefined) {
+    return { name: "asking", offersDevelopment: offered !== undefined };
+  }
+  return { name: "in", client: clientWith(async () => (await developmentToken()) ?? null) };
+}
+
+function clientWith(token: () => Promise<string | null>): ChatClient {
+  return createClient({ url: "/ws", token });
+}
+
+/** The pages for whoever has the role; for others what to do about it. */
+function Admitted(props: {
+  readonly signIn: (token: string) => void;
+  readonly signOut: () => void;
+}): ReactNode {
+  const client = useClient();
+  const connection = useConnection();
+  const system = useQuery(api.system);
+  const [user, setUser] = useState<string>();
+  const identity = connection.name === "open" ? connection.identity : undefined;
+
+  useEffect(() => {
+    if (identity) setUser(identity.userId);
+  }, [identity]);
+  useEffect(() => () => client.close(), [client]);
+
+  if (connection.name === "waiting" && connection.error?.code === "UNAUTHENTICATED") {
+    return <SignIn signIn={props.signIn} trouble={connection.error.message} />;
+  }
+  if (identity === null) {
+    return <SignIn signIn={props.signIn} trouble="The server knows nobody by this token." />;
+  }
+  if (system.error?.code === "FORBIDDEN") {
+    return <Refused user={user} roles={identity?.roles ?? []} signOut={props.signOut} />;
+  }
+  if (user === undefined) return <Loading what="the connection" />;
+  return <App user={user} system={system} signOut={props.signOut} />;
+}
