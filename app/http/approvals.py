@@ -3,6 +3,7 @@
 Who may not decide is refused alike whether or not there is such a session (R10).
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -49,7 +50,7 @@ class DecideOne(Decide):
 class DecideMany(Inbound):
     """The body of ``POST .../approvals``: all of it, or nothing."""
 
-    decisions: Annotated[tuple[DecideOne, ...], Field(min_length=1, max_length=MAX_BATCH)]
+    decisions: Annotated[list[DecideOne], Field(min_length=1, max_length=MAX_BATCH)]
 
 
 class ApprovalRoutes:
@@ -86,9 +87,9 @@ class ApprovalRoutes:
     async def decide(self, request: Request, caller: Identity) -> Response:
         """Decide one call; the run goes on when it was the last."""
         body = await body_of(request, Decide)
-        given = body.model_dump(exclude_unset=True)
-        one = DecideOne.model_validate(given | {"approval_id": request.path_params["approval_id"]})
-        return await self._decided(request, caller, (one,))
+        given = body.model_dump(by_alias=True, exclude_unset=True)
+        one = DecideOne.model_validate(given | {"approvalId": request.path_params["approval_id"]})
+        return await self._decided(request, caller, [one])
 
     async def decide_many(self, request: Request, caller: Identity) -> Response:
         """Decide several calls: all of them, or none."""
@@ -104,7 +105,7 @@ class ApprovalRoutes:
         return await self._services.call(AGENT_APPROVALS, given, caller=caller, dedupe=None)
 
     async def _decided(
-        self, request: Request, caller: Identity, decisions: tuple[DecideOne, ...]
+        self, request: Request, caller: Identity, decisions: Sequence[DecideOne]
     ) -> Response:
         key = request.path_params["session_id"]
         calls = await self._calls(key, caller)
