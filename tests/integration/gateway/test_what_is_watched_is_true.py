@@ -11,7 +11,10 @@ import pytest
 from tests.support.reactive.course import Course, seed_of
 from tests.support.reactive_world import create_tables, reactive_world
 
-pytestmark = pytest.mark.req("IMP-02", "IMP-03", "SUB-05")
+pytestmark = [
+    pytest.mark.req("IMP-02", "IMP-03", "SUB-05"),
+    pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning"),  # of what the drawn writes do
+]
 
 ROUNDS = 25
 COURSES = int(os.environ.get("REACTIVE_COURSES", "60"))

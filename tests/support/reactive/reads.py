@@ -54,6 +54,9 @@ def _value(chance: random.Random, column: ColumnSpec) -> Any:  # noqa: ANN401
 
 def _naming(chance: random.Random, table: TableSpec) -> ColumnSpec:
     naming = [each for each in table.columns if each.names_rows]
+    others = [each for each in naming if each not in table.key]  # of these rows come and go
+    if others and chance.random() < 0.7:
+        return chance.choice(others)
     return chance.choice(naming or list(table.columns))
 
 

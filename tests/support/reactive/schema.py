@@ -150,7 +150,7 @@ def _table(
             f"c{number}",
             kind,
             (*KINDS[kind], None),
-            index=chance.random() < 0.4,
+            index=chance.random() < 0.6,
             unique=chance.random() < 0.05 or None,
         )
     for number, target in enumerate(targets):
