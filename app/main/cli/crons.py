@@ -7,16 +7,20 @@ from typing import Annotated
 
 import typer
 
-from app.main.cli.environment import read_settings, require_stores
+from app.main.cli.dev import DEFAULT_DATA_DIR, DataDirOption
+from app.main.cli.environment import read_settings, with_stores
 
 
 def crons(
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
-    """List the crons: name, target, next slot, last slot and what became of it."""
-    settings = read_settings()
-    require_stores(settings)
+    """List the crons: name, target, next slot, last slot and what became of it.
+
+    Without DATABASE_URL they are those of a running `ropewalk dev`.
+    """
+    settings = with_stores(read_settings(), data_dir)
     from app.main.examining import list_crons
 
     found = list_crons(settings)

@@ -1,5 +1,7 @@
 """Reading the environment for a command, with one sentence for what is wrong in it."""
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.main.refusal import Refusal
@@ -40,3 +42,21 @@ def require_stores(settings: "Settings") -> None:
     for name in ("database_url", "redis_url"):
         if not getattr(settings, name):
             raise Refusal(f"{name.upper()} is not set (`ropewalk dev` brings stores of its own)")
+
+
+def with_stores(settings: "Settings", data_dir: Path) -> "Settings":
+    """Return the settings with stores: those that are named, else those of a running ``dev``.
+
+    Raises:
+        Refusal: none are named, and no ``dev`` runs in ``data_dir``.
+    """
+    if settings.database_url and settings.redis_url:
+        return settings
+    try:
+        ready = json.loads((data_dir / "ready.json").read_text())
+        found = {"database_url": ready["databaseUrl"], "redis_url": ready["redisUrl"]}
+    except (OSError, ValueError, KeyError) as error:
+        raise Refusal(
+            f"DATABASE_URL and REDIS_URL are not set, and no `ropewalk dev` runs in {data_dir}"
+        ) from error
+    return settings.model_copy(update=found)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from app.main.cli.environment import read_settings, require_stores
+from app.main.cli.dev import DEFAULT_DATA_DIR, DataDirOption
+from app.main.cli.environment import read_settings, require_stores, with_stores
 
 AgentsOption = Annotated[
     Path | None, typer.Option("--agents", help="Folder of agents and functions (else AGENTS).")
@@ -47,12 +48,15 @@ def check(agents: AgentsOption = None) -> None:
 
 
 def doctor(
+    data_dir: DataDirOption = DEFAULT_DATA_DIR,
     *,
     mend: Annotated[bool, typer.Option("--mend", help="Mend what can be mended.")] = False,
 ) -> None:
-    """Look for what the laws do not allow; ends with 0 when there is nothing, else with 1."""
-    settings = read_settings()
-    require_stores(settings)
+    """Look for what the laws do not allow; ends with 0 when there is nothing, else with 1.
+
+    Without DATABASE_URL it looks at a running `ropewalk dev`.
+    """
+    settings = with_stores(read_settings(), data_dir)
     from app.main.examining import examine
 
     findings = examine(settings, mend=mend)
