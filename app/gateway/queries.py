@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.storable import Json
+from app.protocol.admin import ADMIN_QUERIES
 from app.protocol.calls import (
     AGENT_APPROVALS,
     AGENT_MESSAGES,
@@ -29,7 +30,7 @@ from app.protocol.wire import first_fault
 Args = TypeVar("Args", bound=BaseModel)
 
 _BUILT_IN = AGENT_THREAD.partition(":")[0]
-_ASKED = frozenset({AGENT_APPROVALS})
+_ASKED = frozenset({AGENT_APPROVALS}) | ADMIN_QUERIES
 """Built-in queries that are about more than one thread, so no feed serves them."""
 
 

@@ -5,12 +5,18 @@ socket a new value comes when something that they show has changed.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 
 from app.protocol.rows import ApprovalRecord, RunError, RunStatus, ThreadStatus, UsageView
 from app.protocol.wire import Outbound, absent
+
+
+ADMIN_QUERIES: Final = frozenset(
+    f"agents:admin{name}" for name in ("Runs", "Run", "Threads", "Agents", "System")
+)
+"""By which they are asked for; they can be subscribed to like those of the application."""
 
 
 class RunRow(Outbound):
