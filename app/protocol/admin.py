@@ -12,7 +12,6 @@ from pydantic import Field
 from app.protocol.rows import ApprovalRecord, RunError, RunStatus, ThreadStatus, UsageView
 from app.protocol.wire import Outbound, absent
 
-
 ADMIN_QUERIES: Final = frozenset(
     f"agents:admin{name}" for name in ("Runs", "Run", "Threads", "Agents", "System")
 )
