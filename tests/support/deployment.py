@@ -201,7 +201,7 @@ async def deployment(
         await gateway.start()
         stack.push_async_callback(gateway.drain)
         if works:
-            await stack.enter_async_context(_working(settings, declared))
+            await stack.enter_async_context(working(settings, declared))
         serving = running_uvicorn(app, ws=FramesProtocol, **UVICORN_OPTIONS)
         _, where = await stack.enter_async_context(serving)
         await wait_until(lambda: listener.is_listening, description="the gateway listens")
@@ -209,8 +209,8 @@ async def deployment(
 
 
 @asynccontextmanager
-async def _working(settings: Settings, declared: Declarations) -> AsyncIterator[None]:
-    """Run a worker, with stores of its own."""
+async def working(settings: Settings, declared: Declarations) -> AsyncIterator[None]:
+    """Run a worker, with stores of its own, until the block ends; it hands over what it drives."""
     told_to_stop = asyncio.Event()
 
     async def work() -> None:
