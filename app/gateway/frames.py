@@ -31,6 +31,9 @@ UVICORN_OPTIONS: Mapping[str, object] = MappingProxyType(
 )
 """What uvicorn has to be started with beside ``ws=FramesProtocol``."""
 
+TURN = 8 * 1024
+"""Bytes that a socket is heard of in one turn of the loop: who floods waits like everybody else."""
+
 
 class SocketWire:
     """One socket, as the application holds it (``app.gateway.wire.Wire``).
@@ -105,6 +108,7 @@ class FramesProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: object) -> None:
         """Give the transport our own limits."""
         super().connection_made(transport)  # type: ignore[arg-type]  # uvicorn casts it itself
+        self._unheard = b""
         self.transport.set_write_buffer_limits(high=SOFT_LIMIT)
         self.close_timeout = self.cut_off_after_s
         self.wire = SocketWire(self)
@@ -156,6 +160,28 @@ class FramesProtocol(WebSocketsSansIOProtocol):
         self._refresh()
 
     def data_received(self, data: bytes) -> None:
+        """Take bytes, as many in a turn as may be; nothing more is read until they are heard."""
+        is_waiting = bool(self._unheard)
+        if is_waiting or len(data) > TURN:
+            self._unheard += data
+            if not is_waiting:
+                self.transport.pause_reading()
+                self._hear_on()
+            return
+        self._take(data)
+
+    def _hear_on(self) -> None:
+        piece, self._unheard = self._unheard[:TURN], self._unheard[TURN:]
+        if self.disconnected or self.transport.is_closing():
+            self._unheard = b""
+            return
+        self._take(piece)
+        if self._unheard:
+            self.loop.call_soon(self._hear_on)
+        elif not (self.read_paused or self.transport.is_closing()):
+            self.transport.resume_reading()
+
+    def _take(self, data: bytes) -> None:
         """Take bytes; a peer that closed, or broke the protocol, is cut off at last."""
         super().data_received(data)
         if self.wire.listener is not None:
