@@ -231,6 +231,7 @@ async def a_key_with_scopes_does_what_they_name(on: Deployment) -> None:
     assert statuses == [403, 403, 200]
 
 
+@pytest.mark.long
 @pytest.mark.req("ACC-01")
 async def test_who_is_taken_back_is_out_within_thirty_seconds_and_nobody_else(
     start: StartGateway, database_url: str
