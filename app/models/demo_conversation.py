@@ -100,12 +100,14 @@ def _text(part: UserPromptPart) -> str:
 
 
 def _result(part: ToolReturnPart, call: ToolCallPart | None) -> Result:
-    return Result(
-        part.tool_name,
-        _arguments(call),
-        part.content,
-        is_error=part.outcome != "success",
-    )
+    arguments, content = _arguments(call), part.content
+    match content:
+        # A person changed the call before it ran.
+        case {"note": str(), "input": dict(changed), "output": output, **rest} if not rest:
+            arguments, content = changed, output
+        case _:
+            pass
+    return Result(part.tool_name, arguments, content, is_error=part.outcome != "success")
 
 
 def _arguments(call: ToolCallPart | None) -> dict[str, Any]:

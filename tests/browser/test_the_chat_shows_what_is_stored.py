@@ -94,6 +94,7 @@ def test_a_denied_refund_is_told_to_the_model(dev: DevProcess, open_tab: Open) -
     tab = open_tab()
     tab.send("Refund order 1002, 60 dollars")
     tab.by("deny").click()
+    tab.by("deny-confirm").click()
     tab.expect_status("completed")
 
     refund = next(row for row in stored(dev, tab.key)["messages"] if row["role"] == "tool")
@@ -176,6 +177,7 @@ def test_b40_a_card_is_the_same_after_a_reload_and_for_who_comes_later(
         expect(each.by("approval-card")).to_have_count(1)
         assert each.by("approval-card").inner_text() == card
     other.by("deny").click()
+    other.by("deny-confirm").click()
     for each in (tab, other):
         each.expect_status("completed")
         expect(each.by("approval-card")).to_have_count(0)

@@ -2,8 +2,9 @@
  * What waits for a person, what became of it, and the deciding: for inboxes and cards.
  *
  * Laws: a decision names the conversation that asks and the arguments that were shown; it
- * shows at once, and if it is refused the card is back.  Nothing else of the core needs
- * this, so who has no approvals does not load it.
+ * shows at once, and if it is refused the card is back.  An edit shows when it was taken: it
+ * may be wrong, and then there is something to correct.  Nothing else of the core needs this,
+ * so who has no approvals does not load it.
  */
 
 import { agents, type FunctionRef } from "./api.js";
@@ -118,7 +119,8 @@ function decisionOf({ approval, decision, reason, editedInput }: Verdict) {
 
 /** Lay verdicts over what waits, in the list and on the thread that it is of. */
 function show(local: LocalStore, args: AgentApprovalsArgs, verdicts: readonly Verdict[]): void {
-  const given = new Map(verdicts.map((verdict) => [verdict.approval.id, verdict]));
+  const plain = verdicts.filter(({ editedInput }) => editedInput === undefined);
+  const given = new Map(plain.map((verdict) => [verdict.approval.id, verdict]));
   const rows = local.get(agents.agentApprovals, args);
   if (rows) {
     const shown = rows.map((row) => decided(row, given.get(row.id)));
@@ -134,14 +136,8 @@ function show(local: LocalStore, args: AgentApprovalsArgs, verdicts: readonly Ve
 
 function decided(row: ApprovalRecord, verdict: Verdict | undefined): ApprovalRecord {
   if (!verdict || !isPending(row)) return row;
-  const { decision: status, reason, editedInput } = verdict;
-  return {
-    ...row,
-    status,
-    mayDecide: false,
-    ...(reason && { reason }),
-    ...(editedInput && { editedInput }),
-  };
+  const { decision: status, reason } = verdict;
+  return { ...row, status, mayDecide: false, ...(reason && { reason }) };
 }
 
 function isPending({ status }: ApprovalRecord): boolean {

@@ -24,7 +24,7 @@ export interface UseApprovalsOptions {
 /** What waits and what was decided, live, and deciding it. */
 export interface UseApprovals extends ApprovalsState, ApprovalActions {}
 
-/** What waits for a person, live. A decision shows at once; if it is refused, the card is back. */
+/** What waits for a person, live. A decision shows at once; refused, the card is back. */
 export function useApprovals(options: UseApprovalsOptions): UseApprovals {
   const client = useClient();
   const { threadKey: key, status, limit, via } = options;

@@ -131,6 +131,17 @@ def test_it_explains_a_refusal() -> None:
     assert not said.calls
 
 
+@pytest.mark.req("APR-13")
+def test_a_refund_that_a_person_changed_is_told_as_it_was_made() -> None:
+    made = {"order_id": "1002", "refunded_cents": 4000, "reference": "r-1"}
+    content = {"note": "A person changed it.", "input": {"amount": 4000}, "output": made}
+    changed = ToolReturnPart("refund_order", content, "demo_1")
+
+    said = reply(Conversation.of(a_refund(changed)), TOOLS)
+
+    assert said.text.startswith("Done: 40.00 dollars go back for order 1002.")
+
+
 def test_a_refund_without_an_amount_takes_two_turns() -> None:
     messages: list[ModelMessage] = [
         ModelRequest(parts=[UserPromptPart("refund order 1002")]),

@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { useMyApprovals, useNotices } from "./approvals/use-notices.js";
 import { Conversation } from "./conversation.js";
 import { Icon } from "./icons.js";
 import { OrdersPanel } from "./orders/orders-panel.js";
@@ -11,6 +12,8 @@ import { useThreadKey } from "./use-thread-key.js";
 export function App(): ReactNode {
   const { threadKey, show, startNew } = useThreadKey();
   const { threads, note } = useThreads();
+  const waiting = useMyApprovals();
+  useNotices(waiting);
   const [listOpen, setListOpen] = useState(false);
   const close = useCallback(() => setListOpen(false), []);
   const openList = useCallback(() => setListOpen(true), []);
@@ -48,6 +51,7 @@ export function App(): ReactNode {
     >
       <Sidebar
         threads={threads}
+        waiting={waiting}
         current={threadKey}
         open={listOpen}
         covered={coveredByOrders}
@@ -61,6 +65,7 @@ export function App(): ReactNode {
       <Conversation
         key={threadKey}
         threadKey={threadKey}
+        waiting={waiting.length}
         covered={listOpen || coveredByOrders}
         openList={openList}
         note={note}

@@ -14,6 +14,8 @@ import {
   useLayoutEffect,
   useState,
 } from "react";
+import { useDeciding } from "./approvals/deciding.js";
+import { useAskForNotices } from "./approvals/use-notices.js";
 import { Icon } from "./icons.js";
 
 interface ComposerProps {
@@ -26,8 +28,11 @@ interface ComposerProps {
   readonly setDraft: (text: string) => void;
 }
 
+const HINT = "composer-hint";
+
 export function Composer({ busy, send, stop, input, draft, setDraft }: ComposerProps): ReactNode {
   const [stopping, setStopping] = useState(false);
+  const waits = useDeciding().waiting > 0;
   const empty = draft.trim() === "";
 
   useLayoutEffect(() => {
@@ -70,43 +75,62 @@ export function Composer({ busy, send, stop, input, draft, setDraft }: ComposerP
   };
 
   return (
-    <form className="composer" onSubmit={(event) => void submit(event)}>
-      <textarea
-        ref={input}
-        rows={1}
-        value={draft}
-        data-testid="composer"
-        aria-label="Message"
-        placeholder="Ask anything"
-        enterKeyHint="send"
-        onChange={(event) => setDraft(event.target.value)}
-        onKeyDown={onKeyDown}
-      />
-      {busy && (
-        <button
-          type="button"
-          className="round stop"
-          data-testid="stop"
-          aria-label="Stop"
-          title="Stop"
-          disabled={stopping}
-          onClick={() => void halt()}
-        >
-          <Icon name="stop" />
+    <>
+      <form className="composer" onSubmit={(event) => void submit(event)}>
+        <textarea
+          ref={input}
+          rows={1}
+          value={draft}
+          data-testid="composer"
+          aria-label="Message"
+          aria-describedby={waits ? HINT : undefined}
+          placeholder="Ask anything"
+          enterKeyHint="send"
+          onChange={(event) => setDraft(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        {busy && (
+          <button
+            type="button"
+            className="round stop"
+            data-testid="stop"
+            aria-label="Stop"
+            title="Stop"
+            disabled={stopping}
+            onClick={() => void halt()}
+          >
+            <Icon name="stop" />
+          </button>
+        )}
+        {!(busy && empty) && (
+          <button
+            type="submit"
+            className="round"
+            data-testid="send"
+            aria-label="Send"
+            title="Send"
+            disabled={empty}
+          >
+            <Icon name="up" />
+          </button>
+        )}
+      </form>
+      {waits && <Hint />}
+    </>
+  );
+}
+
+/** A message is never taken for an answer to a card. */
+function Hint(): ReactNode {
+  const ask = useAskForNotices();
+  return (
+    <div className="hint" data-testid="hint">
+      <p id={HINT}>What you write does not decide what waits: its card does.</p>
+      {ask && (
+        <button type="button" className="quiet" data-testid="ask-for-notices" onClick={ask}>
+          Notify me
         </button>
       )}
-      {!(busy && empty) && (
-        <button
-          type="submit"
-          className="round"
-          data-testid="send"
-          aria-label="Send"
-          title="Send"
-          disabled={empty}
-        >
-          <Icon name="up" />
-        </button>
-      )}
-    </form>
+    </div>
   );
 }

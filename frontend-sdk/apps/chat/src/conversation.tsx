@@ -1,9 +1,12 @@
 /** One thread: what was said, what is being said, and what one can say to it. */
 
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { type ChatStatus, isBusy, type LiveTurn, liveKey, type PendingApproval } from "ropewalk";
+import { type ChatStatus, isBusy, type LiveTurn, liveKey } from "ropewalk";
 import { useAgentChat } from "ropewalk/react";
 import { agents, api } from "./api.gen.js";
+import { BatchBar } from "./approvals/batch-bar.js";
+import { Children } from "./approvals/children.js";
+import { DecidingProvider } from "./approvals/deciding.js";
 import { Composer } from "./composer.js";
 import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
@@ -14,6 +17,8 @@ import { useStickToEnd } from "./use-stick-to-end.js";
 
 interface ConversationProps {
   readonly threadKey: string;
+  /** How many calls wait for whoever looks, here and elsewhere. */
+  readonly waiting: number;
   /** The list lies over it. */
   readonly covered: boolean;
   readonly openList: () => void;
@@ -36,17 +41,24 @@ const WORDS: Record<ChatStatus, string> = {
 
 /** Statuses that go without saying, but not without being heard. */
 const QUIET: ReadonlySet<ChatStatus> = new Set(["loading", "idle", "completed"]);
-const NONE: readonly PendingApproval[] = [];
 
 export function Conversation(props: ConversationProps): ReactNode {
-  const { threadKey, covered, openList, note, children } = props;
+  return (
+    <DecidingProvider threadKey={props.threadKey}>
+      <Thread {...props} />
+    </DecidingProvider>
+  );
+}
+
+function Thread(props: ConversationProps): ReactNode {
+  const { threadKey, waiting, covered, openList, note, children } = props;
   const chat = useAgentChat(api, {
     threadKey,
     run: api.chat.startRun,
     cancel: api.chat.cancelRun,
     stream: true,
   });
-  const { messages, live, status, thread, error, pendingApprovals } = chat;
+  const { messages, live, status, thread, error } = chat;
   const [draft, setDraft] = useState("");
   const input = useRef<HTMLTextAreaElement>(null);
   const busy = isBusy(status);
@@ -62,8 +74,9 @@ export function Conversation(props: ConversationProps): ReactNode {
     note(threadKey, title, thread ? Date.parse(thread.updatedAt) : Date.now());
   }, [note, threadKey, title, thread]);
   useEffect(() => {
-    document.title = title === undefined ? "Ropewalk" : `${title} · Ropewalk`;
-  }, [title]);
+    const name = title === undefined ? "Ropewalk" : `${title} · Ropewalk`;
+    document.title = waiting > 0 ? `(${waiting}) ${name}` : name;
+  }, [title, waiting]);
   useEffect(() => {
     // On a phone this would open the keyboard over the chat.
     if (matchMedia("(hover: hover)").matches) input.current?.focus();
@@ -115,14 +128,9 @@ export function Conversation(props: ConversationProps): ReactNode {
           )}
           <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
             {inOrder(steps, live).map((entry) => (
-              <Entry
-                key={keyOf(entry)}
-                entry={entry}
-                approvals={approvalsOf(entry, pendingApprovals)}
-                approve={chat.approve}
-                reject={chat.reject}
-              />
+              <Entry key={keyOf(entry)} entry={entry} />
             ))}
+            <Children />
           </div>
           {(status === "queued" || status === "running") && !writing && !calling && (
             <p className="working" data-testid="working">
@@ -150,6 +158,7 @@ export function Conversation(props: ConversationProps): ReactNode {
             <Icon name="down" />
           </button>
         )}
+        <BatchBar />
         <Composer
           busy={busy}
           send={send}
@@ -191,16 +200,4 @@ function inOrder(steps: readonly Step[], live: readonly LiveTurn[]): readonly (S
 
 function keyOf(entry: Step | LiveTurn): string {
   return "parts" in entry ? liveKey(entry.run, entry.turn) : entry.key;
-}
-
-function approvalsOf(
-  entry: Step | LiveTurn,
-  pending: readonly PendingApproval[],
-): readonly PendingApproval[] {
-  if ("parts" in entry) return NONE;
-  const here = entry.message.parts.some(
-    (part) =>
-      part.type === "tool_call" && pending.some((one) => one.toolCallId === part.toolCallId),
-  );
-  return here ? pending : NONE;
 }

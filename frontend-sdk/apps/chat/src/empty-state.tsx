@@ -5,9 +5,10 @@ const EXAMPLES = [
   { text: "What's the weather in Oslo?", hint: "calls a tool" },
   { text: "Where is order 1001?", hint: "looks something up" },
   { text: "Refund order 1002, 60 dollars", hint: "asks you first" },
+  { text: "Refund orders 1001, 1002 and 1003, 60 dollars each", hint: "asks three times" },
 ];
 
-/** What a new chat shows: who is here, and three ways to begin. */
+/** What a new chat shows: who is here, and some ways to begin. */
 export function EmptyState({ pick }: { readonly pick: (text: string) => void }): ReactNode {
   return (
     <section className="empty" data-testid="empty">

@@ -6,19 +6,17 @@
  */
 
 import { memo, type ReactNode, useState } from "react";
-import type { ChatMessage, LivePart, LiveTurn, Part, PendingApproval, WaitingSend } from "ropewalk";
+import type { ChatMessage, LivePart, LiveTurn, Part, WaitingSend } from "ropewalk";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
 import type { Step } from "./steps.js";
-import { type Deciding, ToolCard } from "./tool-card.js";
+import { ToolCard } from "./tool-card.js";
 
-interface EntryProps extends Deciding {
+interface EntryProps {
   readonly entry: Step | LiveTurn;
-  /** The approvals that this entry's calls wait for; the same list while nothing changes. */
-  readonly approvals: readonly PendingApproval[];
 }
 
-export const Entry = memo(function Entry({ entry, approvals, ...deciding }: EntryProps) {
+export const Entry = memo(function Entry({ entry }: EntryProps) {
   if ("parts" in entry) {
     return (
       <article
@@ -52,8 +50,6 @@ export const Entry = memo(function Entry({ entry, approvals, ...deciding }: Entr
           part={part}
           role={message.role}
           results={results}
-          approvals={approvals}
-          {...deciding}
         />
       ))}
       {message.waiting && (
@@ -72,14 +68,13 @@ function placeOf({ kind, position }: WaitingSend): string {
   return position === 1 ? "Next in line" : `Number ${position} in line`;
 }
 
-interface PartProps extends Deciding {
+interface PartProps {
   readonly part: Part;
   readonly role: ChatMessage["role"];
   readonly results: ReadonlyMap<string, ChatMessage>;
-  readonly approvals: readonly PendingApproval[];
 }
 
-function StoredPart({ part, role, results, approvals, ...deciding }: PartProps): ReactNode {
+function StoredPart({ part, role, results }: PartProps): ReactNode {
   switch (part.type) {
     case "text":
       return role === "user" ? <p className="text">{part.text}</p> : <Markdown text={part.text} />;
@@ -87,9 +82,7 @@ function StoredPart({ part, role, results, approvals, ...deciding }: PartProps):
       return <Thinking text={part.text} />;
     case "tool_call": {
       const { toolCallId, name, input } = part;
-      const approval = approvals.find((one) => one.toolCallId === toolCallId);
-      const result = results.get(toolCallId);
-      return <ToolCard {...{ toolCallId, name, input, result, approval }} {...deciding} />;
+      return <ToolCard {...{ toolCallId, name, input }} result={results.get(toolCallId)} />;
     }
     case "tool_result":
       return (

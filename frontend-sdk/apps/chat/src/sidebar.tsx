@@ -1,12 +1,15 @@
 /** The threads, the newest first. On a phone it slides over the chat. */
 
 import type { ReactNode } from "react";
+import type { ApprovalRecord } from "ropewalk";
 import { Icon, Logo } from "./icons.js";
 import { ThemeButton } from "./theme.js";
 import type { ThreadEntry } from "./threads.js";
 
 interface SidebarProps {
   readonly threads: readonly ThreadEntry[];
+  /** What waits for whoever looks, in any of them. */
+  readonly waiting: readonly ApprovalRecord[];
   readonly current: string;
   readonly open: boolean;
   /** The orders lie over it. */
@@ -18,6 +21,7 @@ interface SidebarProps {
 
 export function Sidebar({
   threads,
+  waiting,
   current,
   open,
   covered,
@@ -51,6 +55,11 @@ export function Sidebar({
                 onClick={() => show(key)}
                 title={title}
               >
+                {waiting.some((one) => one.key === key) && (
+                  <span className="waits" data-testid="thread-waits">
+                    <span className="hidden">Needs your approval: </span>
+                  </span>
+                )}
                 {title}
               </button>
             </li>

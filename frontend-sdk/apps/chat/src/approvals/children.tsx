@@ -1,0 +1,40 @@
+/** What other agents ask that were given work here: their calls are in conversations of their own. */
+
+import { type ReactNode, useRef } from "react";
+import type { ApprovalRecord } from "ropewalk";
+import { Fields } from "../fields.js";
+import { Icon } from "../icons.js";
+import { Approval } from "./approval.js";
+import { useDeciding } from "./deciding.js";
+
+export function Children(): ReactNode {
+  const { children } = useDeciding();
+  return children.map((approval) => <Child key={approval.id} approval={approval} />);
+}
+
+function Child({ approval }: { readonly approval: ApprovalRecord }): ReactNode {
+  const { agent, name, input, status } = approval;
+  const card = useRef<HTMLElement>(null);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: several calls of one name are no landmarks.
+    <section
+      ref={card}
+      role="group"
+      tabIndex={-1}
+      className={`card ${status === "pending" ? "waiting" : "past"}`}
+      data-testid="child-approval"
+      data-agent={agent}
+      aria-label={`${agent} asks for ${name}`}
+    >
+      <header>
+        <Icon name="hand" />
+        <code className="name">{name}</code>
+        <span className="progress">
+          <strong>{agent}</strong> {status === "pending" ? "asks" : "asked"}
+        </span>
+      </header>
+      <Fields value={input} />
+      <Approval approval={approval} card={card} />
+    </section>
+  );
+}

@@ -1,0 +1,1 @@
+"""Agents whose calls wait for people, on every kind of terms, for the chat in a browser."""
