@@ -1,9 +1,10 @@
 """The system prompt of a run: asked for once, then kept (DUR-09)."""
 
 import inspect
+from collections.abc import Callable
 from typing import cast
 
-from app.authoring.agent import Agent, takes_context
+from app.authoring.agent import Agent, Instructions, takes_context
 from app.authoring.contained import contained
 from app.authoring.tool_context import InstructionsContext
 from app.domain.errors import AgentFault
@@ -20,15 +21,20 @@ class InstructionsFailed(AgentFault):
     code = "INSTRUCTIONS_FAILED"
 
 
-async def instructions_of(agent: Agent, run: DurableRun) -> str:
+async def instructions_of(agent: Agent, source: Instructions, run: DurableRun) -> str:
     """Return the run's instructions; a callable is asked in a recorded step.
+
+    Args:
+        agent: whose they are.
+        source: what counts for the run: the agent's own, or what stands in their place.
+        run: is asked about.
 
     Raises:
         InstructionsFailed: the callable raised, every time.
     """
-    source = agent.instructions
     if isinstance(source, str):
         return source
+    ask = cast(Callable[..., object], source)
     context = InstructionsContext(
         run_id=run.run.id,
         thread_key=run.thread.key,
@@ -39,7 +45,7 @@ async def instructions_of(agent: Agent, run: DurableRun) -> str:
     async def body(_: StepContext) -> StepResult:
         try:
             with contained("instructions"):
-                asked = source(context) if takes_context(source) else source()
+                asked = ask(context) if takes_context(ask) else ask()
                 text = await asked if inspect.isawaitable(asked) else asked
         except Exception as error:
             raise InstructionsFailed(

@@ -9,7 +9,7 @@ record.  Finished turns are not replayed; they are history.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from app.authoring.agent import Agent
@@ -24,11 +24,12 @@ from app.loop.drafts import Drafts
 from app.loop.hearing import Hearing, recorded_inputs
 from app.loop.history import History
 from app.loop.instructions import instructions_of
+from app.loop.overriding import Effective, Overrides
 from app.loop.planned import turn_step
 from app.loop.toolset import Toolset, bind_tools
 from app.loop.turn import Turns
 from app.models.failures import ModelFailed, ModelNotConfigured
-from app.models.resolve import Models, ModelSource
+from app.models.resolve import Models
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +42,13 @@ class LoopPorts:
         models: what model ids mean here.
         dispatch: calls a server function.
         streaming: whether words are handed on as they come.
+        overrides: what operators say over the agents' code.
     """
 
     models: Models
     dispatch: Dispatch = no_functions
     streaming: bool = True
+    overrides: Overrides = field(default_factory=Overrides)
 
 
 def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> Program:
@@ -67,24 +70,24 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
             (told_again if is_again else before).append(row)
         history, drafts = History.of(before), Drafts(run, told_again)
         hearing = Hearing(run, history, drafts)
-        toolset = Toolset(agent, tools, ports.dispatch, run, drafts)
+        ways = Effective.of(agent, tools, await ports.overrides.of(run.run), run.run)
+        toolset = Toolset(agent, ways.tools, ports.dispatch, run, drafts)
         try:
             with contained("a choice of model"):
-                model = ports.models.resolve(_model_of(agent, run.run))
+                model = ports.models.resolve(ways.model)
             turns = Turns(
                 run=run,
                 model=model,
-                instructions=await instructions_of(agent, run),
-                tools=tools,
+                instructions=await instructions_of(agent, ways.instructions, run),
+                tools=ways.tools,
                 history=history,
                 drafts=drafts,
                 run_usage=run.run.usage,
                 thread_usage=run.thread.usage,
                 streaming=ports.streaming,
-                always_ask=agent.autonomy == "always_ask",
+                always_ask=ways.always_ask,
             )
-            limit = _turn_limit(agent, run.run)
-            await _take_turns(run, turns, toolset, hearing, first, limit=limit)
+            await _take_turns(run, turns, toolset, hearing, first, limit=ways.max_turns)
         except ModelFailed as failed:
             await _end(run, Ending.failed(failed.failure.code, failed.failure.message))
         except ModelNotConfigured as missing:
@@ -139,13 +142,3 @@ def _is_of_turn(row: Message, run: Run, turn: int) -> bool:
         and row.turn is not None
         and row.turn >= turn
     )
-
-
-def _model_of(agent: Agent, run: Run) -> ModelSource:
-    chosen = run.policy.get("model")
-    return chosen if isinstance(chosen, str) else agent.model
-
-
-def _turn_limit(agent: Agent, run: Run) -> int:
-    asked = run.policy.get("maxTurns")
-    return asked if isinstance(asked, int) else agent.max_turns

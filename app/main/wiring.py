@@ -16,7 +16,16 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from app.authoring.slots import next_slot
-from app.domain.ports import Aborts, Clock, Doorbell, Ids, Journal, RunStore, ThreadReader
+from app.domain.ports import (
+    Aborts,
+    Clock,
+    Doorbell,
+    Ids,
+    Journal,
+    OverrideStore,
+    RunStore,
+    ThreadReader,
+)
 from app.domain.ports.schedules import CallStore, CronStore
 from app.fanout.aborts import RedisAborts
 from app.fanout.announcer import Announcer
@@ -43,6 +52,7 @@ from app.store.api_keys import PostgresApiKeys
 from app.store.crons import PostgresCrons
 from app.store.database import Database
 from app.store.mending import PostgresMender
+from app.store.overrides import PostgresOverrides
 from app.store.revocations import revocations
 from app.store.runs import PostgresRunStore
 from app.store.scheduled_calls import PostgresCallStore
@@ -75,6 +85,7 @@ class Core:
     transactions: Transactions
     calls: CallStore
     crons: CronStore
+    overrides: OverrideStore
 
 
 @asynccontextmanager
@@ -140,6 +151,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             transactions=transactions,
             calls=PostgresCallStore(database),
             crons=PostgresCrons(database, next_slot, ids),
+            overrides=PostgresOverrides(database, announcer.written),
         )
 
 

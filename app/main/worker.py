@@ -21,7 +21,7 @@ from app.authoring.tool_context import Dispatch
 from app.domain.cron import Deck
 from app.domain.errors import ChatError, StoreUnavailable
 from app.domain.identity import Identity
-from app.domain.ports import Clock, Serves
+from app.domain.ports import Clock, OverrideReader, Serves
 from app.domain.storable import Json
 from app.engine.clockwork import Clockwork
 from app.engine.drive import DrivePorts, plain_ending
@@ -33,6 +33,7 @@ from app.fanout.aborts import AbortListener
 from app.fanout.tokens import RedisTokenSink
 from app.functions.dispatch import Functions
 from app.functions.due_calls import DueCalls
+from app.loop.overriding import Overrides
 from app.loop.program import LoopPorts, agent_program
 from app.main.background import background
 from app.main.load_agents import Declarations, load
@@ -90,7 +91,7 @@ async def _work(
         tokens=tokens,
         lease=lease,
         ids=stores.ids,
-        programs=_programs(settings, declared, functions),
+        programs=_programs(settings, declared, functions, stores.overrides),
         serves=Serves({slug: agent.version for slug, agent in declared.agents.items()}),
         ending_for=plain_ending,
         on_step=step_observer(stores.metrics),
@@ -146,7 +147,7 @@ def new_worker_id() -> str:
 
 
 def _programs(
-    settings: Settings, declared: Declarations, functions: Functions
+    settings: Settings, declared: Declarations, functions: Functions, overrides: OverrideReader
 ) -> Mapping[str, Program]:
     ports = LoopPorts(
         models=Models(
@@ -156,6 +157,7 @@ def _programs(
         ),
         dispatch=_dispatch(functions),
         streaming=settings.stream_tokens,
+        overrides=Overrides(overrides),
     )
     _warm_up(ports.models, declared)
     return {

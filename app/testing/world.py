@@ -81,11 +81,13 @@ class MemoryWorker:
 class MemoryWorld:
     """Stores, journal and workers.  Use it as an asynchronous context manager."""
 
-    def __init__(self, programs: Mapping[str, Program]) -> None:
+    def __init__(
+        self, programs: Mapping[str, Program], database: MemoryDatabase | None = None
+    ) -> None:
         self.programs = programs
         self.clock = HandClock()
         self.ids = CountedIds()
-        self.database = MemoryDatabase()
+        self.database = MemoryDatabase() if database is None else database
         self.journal = MemoryJournal()
         self.reader = MemoryThreadReader(self.database)
         self.workers: list[MemoryWorker] = []

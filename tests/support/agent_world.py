@@ -13,13 +13,17 @@ from app.authoring.tool_context import Dispatch, no_functions
 from app.domain.approval import Decision
 from app.domain.identity import Identity
 from app.domain.message import Message, text_part
+from app.domain.override import Changed, Override, Publish
 from app.domain.ports import StartedRun, StartRun
 from app.domain.run import FINAL, Run, RunStatus, Terms
 from app.domain.signal import NewSignal, Signalled, SignalMode
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
+from app.loop.overriding import Overrides
 from app.loop.program import LoopPorts, agent_program
 from app.models.resolve import Models
+from app.testing.memory_database import MemoryDatabase
+from app.testing.memory_overrides import MemoryOverrides
 from app.testing.world import MemoryWorld
 from tests.support.deciding import decide
 
@@ -49,13 +53,24 @@ class AgentWorld(MemoryWorld):
         dispatch: Dispatch = no_functions,
         settings: object = None,
     ) -> None:
-        ports = LoopPorts(Models(settings=settings), dispatch, streaming=streaming)
+        database = MemoryDatabase()
+        self.overrides = MemoryOverrides(database)
+        self._ports = LoopPorts(
+            Models(settings=settings),
+            dispatch,
+            streaming=streaming,
+            overrides=Overrides(self.overrides),
+        )
         agents = {"a": agent} | {other.slug: other for other in others}
         for each in agents.values():
             each.bind_agents(agents)
         self.agent = agent
         super().__init__(
-            {slug: agent_program(each, ports, NoFunctions()) for slug, each in agents.items()}
+            {
+                slug: agent_program(each, self._ports, NoFunctions())
+                for slug, each in agents.items()
+            },
+            database,
         )
 
     async def __aenter__(self) -> "AgentWorld":
@@ -91,6 +106,14 @@ class AgentWorld(MemoryWorld):
         answer = await self.store.signal(signal)
         assert answer is not None
         return answer
+
+    def deploy(self, agent: Agent) -> None:
+        """Give workers that start from now on other code for the agent ``a``."""
+        self.programs = {**self.programs, "a": agent_program(agent, self._ports, NoFunctions())}
+
+    async def publish(self, content: Override, *, agent: str = "a") -> None:
+        """Put something in force over an agent's code."""
+        await self.overrides.change(agent, "root", lambda _: Changed(Publish(content, None)))
 
     async def later(self, after: timedelta) -> None:
         """Move the store's clock and do what a sweeper does then."""
