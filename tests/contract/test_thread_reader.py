@@ -170,3 +170,21 @@ async def test_the_timeline_stays(world: StoreWorld) -> None:
     assert first == second
     assert "-" in first
     assert "." not in first
+
+
+@pytest.mark.req("ACC-01", "ACC-02")
+async def test_a_page_that_none_of_its_readers_may_see_holds_nothing(world: StoreWorld) -> None:
+    hers = await world.start(owner="ann")
+    nobodys = await world.start()
+    nobody, ann, ben = Identity(), Identity("ann"), Identity("ben")
+    admin = Identity("root", frozenset({"admin"}))
+
+    async def rows(key: str, *readers: Identity) -> int:
+        page = await world.reader.snapshot(key, 50, readers)
+        assert page is not None
+        assert page.thread.key == key
+        return len(page.messages) + (page.run_id is not None)
+
+    assert await rows(hers.thread_key, ben, nobody) == await rows(hers.thread_key) == 0
+    assert await rows(hers.thread_key, ben, ann) == await rows(hers.thread_key, admin) == 2
+    assert await rows(nobodys.thread_key, nobody) == await rows(nobodys.thread_key, ben) == 2

@@ -532,3 +532,17 @@ async def test_a_private_field_of_a_message_never_leaves(world: FeedWorld) -> No
     await world.settle()
 
     assert b"signature" not in b"".join(watcher.wire.raw + watcher_of_thread.wire.raw)
+
+
+@pytest.mark.req("ACC-02")
+async def test_a_stranger_who_waits_at_a_key_is_not_told_that_it_came_into_use(
+    world: FeedWorld,
+) -> None:
+    stranger, owner = world.watch("t", identity=BOB), world.watch("t", identity=ANN)
+    await world.settle()
+
+    world.threads.start("t", "secret", owner="ann")
+    await world.settle()
+
+    assert owner.view.texts == ["secret"]
+    assert len(stranger.wire.sent) == 1
