@@ -33,7 +33,7 @@ export function BatchBar({ chosen, total, selectAll, clear }: BatchProps): React
   };
 
   return (
-    <section className={`batch${some ? " some" : ""}`} aria-label="Decide several">
+    <section className={`together${some ? " some" : ""}`} aria-label="Decide several">
       <div className="choices">
         <button
           type="button"

@@ -123,7 +123,7 @@ export function EditForm({ approval, tool, decide, cancel }: EditProps): ReactNo
       </label>
       <div className="choices">
         <button type="submit" className="primary" data-testid="confirm-edit" disabled={busy}>
-          {busy ? "Approving…" : "Approve with these"}
+          {busy ? "Approving…" : "Approve edited"}
         </button>
         <button type="button" onClick={cancel} disabled={busy}>
           Back

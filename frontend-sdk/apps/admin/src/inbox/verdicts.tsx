@@ -30,7 +30,7 @@ export function Verdicts({ decided }: { readonly decided: readonly ApprovalRecor
 const PLACES: Readonly<Record<string, string>> = {
   api: "through the API",
   cli: "on the command line",
-  dashboard: "here",
+  dashboard: "in a browser",
   slack: "in Slack",
   teams: "in Teams",
 };

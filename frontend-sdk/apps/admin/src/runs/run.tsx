@@ -1,7 +1,7 @@
 /** One run: what it did step by step, what it waits for, and what can be done about it. */
 
 import { type ReactNode, useState } from "react";
-import { RopewalkError } from "ropewalk";
+import { type ApprovalRecord, RopewalkError } from "ropewalk";
 import { useClient, useQuery } from "ropewalk/react";
 import type { RunDetail, RunRow } from "../admin.gen.js";
 import { api } from "../api.js";
@@ -52,8 +52,7 @@ export function Run({ id }: { readonly id: string }): ReactNode {
       )}
       {pending.length > 0 && (
         <p className="callout" data-testid="waits-for-person">
-          {pending.map(({ name }) => name).join(", ")} {pending.length === 1 ? "waits" : "wait"} for
-          a person. <Link href={to()}>Decide in the inbox</Link>
+          {waitingWords(pending)} <Link href={to()}>Decide in the inbox</Link>
         </p>
       )}
       <Facts detail={detail} />
@@ -83,6 +82,13 @@ export function Run({ id }: { readonly id: string }): ReactNode {
       </details>
     </div>
   );
+}
+
+function waitingWords(pending: readonly ApprovalRecord[]): string {
+  const names = [...new Set(pending.map(({ name }) => name))].join(", ");
+  return pending.length === 1
+    ? `${names} waits for a person.`
+    : `${pending.length} calls wait for a person: ${names}.`;
 }
 
 /** What can be done: stop what runs, let go on what failed. */

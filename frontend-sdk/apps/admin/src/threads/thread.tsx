@@ -1,8 +1,11 @@
 /** One conversation as its person sees it, live; and what an operator sees besides. */
 
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { isBusy, type LiveTurn, liveKey, type PendingApproval } from "ropewalk";
-import { useAgentChat, useAgentState, useClient } from "ropewalk/react";
+import { isBusy, type LiveTurn, liveKey } from "ropewalk";
+import { useAgentChat, useAgentState } from "ropewalk/react";
+import { BatchBar } from "../../../chat/src/approvals/batch-bar.js";
+import { Children } from "../../../chat/src/approvals/children.js";
+import { DecidingProvider } from "../../../chat/src/approvals/deciding.js";
 import { Entry } from "../../../chat/src/message.js";
 import { type Step, stepsOf } from "../../../chat/src/steps.js";
 import { api } from "../api.js";
@@ -13,12 +16,21 @@ import { Status } from "../ui/status.js";
 import { Ago } from "../ui/time.js";
 import { Signal } from "./signal.js";
 
-const NONE: readonly PendingApproval[] = [];
+interface ThreadProps {
+  readonly threadKey: string;
+}
 
-export function Thread({ threadKey }: { readonly threadKey: string }): ReactNode {
+export function Thread({ threadKey }: ThreadProps): ReactNode {
+  return (
+    <DecidingProvider threadKey={threadKey}>
+      <Conversation threadKey={threadKey} />
+    </DecidingProvider>
+  );
+}
+
+function Conversation({ threadKey }: ThreadProps): ReactNode {
   const chat = useAgentChat(api, { threadKey, run: api.agents.agentRun });
-  const { thread, status, messages, live, error, pendingApprovals } = chat;
-  const deciding = useDeciding(pendingApprovals);
+  const { thread, status, messages, live, error } = chat;
   const steps = useSteps(messages);
   const end = useFollowing(messages.length + live.length);
 
@@ -60,19 +72,16 @@ export function Thread({ threadKey }: { readonly threadKey: string }): ReactNode
           )}
           <div role="log" className="log" aria-busy={live.length > 0}>
             {[...steps, ...live].map((entry) => (
-              <Entry
-                key={keyOf(entry)}
-                entry={entry}
-                approvals={"parts" in entry ? NONE : pendingApprovals}
-                {...deciding}
-              />
+              <Entry key={keyOf(entry)} entry={entry} />
             ))}
+            <Children />
           </div>
           {error && (
             <div className="banner" role="alert" data-testid="error" data-code={error.code}>
               <p>{error.message}</p>
             </div>
           )}
+          <BatchBar />
           <Signal thread={thread} busy={isBusy(status)} />
           <div ref={end} />
         </section>
@@ -138,25 +147,6 @@ function StateViewer({ threadKey }: { readonly threadKey: string }): ReactNode {
       )}
     </section>
   );
-}
-
-/** Decisions from here are made on what is shown, and recorded as made in the admin UI. */
-function useDeciding(pending: readonly PendingApproval[]) {
-  const client = useClient();
-  const latest = useRef(pending);
-  latest.current = pending;
-  return useMemo(() => {
-    const decide = async (decision: "approved" | "denied", toolCallId: string) => {
-      const asked = latest.current.find((one) => one.toolCallId === toolCallId);
-      if (asked === undefined) return;
-      const { key, inputHash } = asked;
-      await client.call(api.decide, { key, toolCallId, inputHash, decision, via: "dashboard" });
-    };
-    return {
-      approve: (toolCallId: string) => decide("approved", toolCallId),
-      reject: (toolCallId: string) => decide("denied", toolCallId),
-    };
-  }, [client]);
 }
 
 /** Steps that keep their identity from render to render. */

@@ -9,15 +9,15 @@ const DAY = 24 * HOUR;
 export function ago(then: number, now: number): string {
   const passed = now - then;
   if (Math.abs(passed) < 5 * SECOND) return "just now";
-  return passed > 0 ? `${roughly(passed)} ago` : `in ${roughly(-passed)}`;
+  return passed > 0 ? `${roughly(passed)} ago` : `in ${roughly(-passed, Math.round)}`;
 }
 
 /** Return a length of time in its largest unit. */
-export function roughly(ms: number): string {
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
-  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h`;
-  return `${Math.floor(ms / DAY)} days`;
+export function roughly(ms: number, whole: (count: number) => number = Math.floor): string {
+  if (ms < MINUTE) return `${whole(ms / SECOND)} s`;
+  if (ms < HOUR) return `${whole(ms / MINUTE)} min`;
+  if (ms < 2 * DAY) return `${whole(ms / HOUR)} h`;
+  return `${whole(ms / DAY)} days`;
 }
 
 /** Return a length of time as exactly as it matters: 12 ms, 1.24 s, 2 min 5 s, 3 h 10 min. */

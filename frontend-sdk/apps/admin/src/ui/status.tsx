@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 
 const WORDS: Readonly<Record<string, string>> = {
-  awaiting_input: "needs a decision",
+  awaiting_input: "awaiting a decision",
   denied: "rejected",
 };
 

@@ -1,0 +1,108 @@
+/** Values, times, addresses and bars, as people read them. */
+
+import { describe, expect, test } from "vitest";
+import { placeOf, to } from "../src/router.js";
+import { barsOf, totalOf } from "../src/system/chart.js";
+import { ago, bytes, duration } from "../src/ui/moments.js";
+import { distinct } from "../src/ui/pages.js";
+import { changesOf, fieldsOf, words } from "../src/ui/values.js";
+
+describe("values", () => {
+  test("simple ones are words, falsy ones too", () => {
+    expect(["a", "", 0, false, true, null, { a: 1 }].map(words)).toEqual([
+      "a",
+      "(empty text)",
+      "0",
+      "no",
+      "yes",
+      "–",
+      '{\n  "a": 1\n}',
+    ]);
+  });
+
+  test("only objects have fields", () => {
+    expect(fieldsOf({ a: 0 })).toEqual([["a", 0]]);
+    expect([[], null, "a", 1].map(fieldsOf)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  test("APR-13: an edit shows what it changed, added and left out", () => {
+    expect(changesOf({ a: 1, b: { c: [1] }, d: 0 }, { a: 1, b: { c: [2] }, e: false })).toEqual([
+      { name: "b", before: { c: [1] }, after: { c: [2] } },
+      { name: "d", before: 0, after: undefined },
+      { name: "e", before: undefined, after: false },
+    ]);
+  });
+});
+
+describe("times", () => {
+  test.each([
+    [0, "just now"],
+    [12_000, "12 s ago"],
+    [125_000, "2 min ago"],
+    [3 * 3_600_000, "3 h ago"],
+    [3 * 86_400_000, "3 days ago"],
+    [-47.9 * 3_600_000, "in 48 h"],
+  ])("%d ms ago", (passed, expected) => {
+    expect(ago(1_000_000_000_000 - passed, 1_000_000_000_000)).toBe(expected);
+  });
+
+  test.each([
+    [null, "–"],
+    [0.4, "<1 ms"],
+    [12.3, "12 ms"],
+    [1_240, "1.24 s"],
+    [65_000, "1 min 5 s"],
+    [2 * 3_600_000, "2 h"],
+    [27 * 3_600_000, "1 d 3 h"],
+  ])("a duration of %s ms", (ms, expected) => {
+    expect(duration(ms)).toBe(expected);
+  });
+
+  test("sizes go up by thousands", () => {
+    expect([12, 1_500, 8_828_607].map(bytes)).toEqual(["12 B", "1.5 kB", "8.8 MB"]);
+  });
+});
+
+describe("addresses", () => {
+  test.each(["a/b", "a b", "ä?#%", "x.y"])("a key like %s comes back as it was", (key) => {
+    expect(placeOf(to("threads", key))).toEqual({ page: "threads", key });
+  });
+
+  test("pages are found with and without a slash at the end; the rest is nowhere", () => {
+    expect(placeOf("/admin")).toEqual({ page: "inbox", tab: "waiting" });
+    expect(placeOf("/admin/")).toEqual({ page: "inbox", tab: "waiting" });
+    expect(placeOf("/admin/decided")).toEqual({ page: "inbox", tab: "decided" });
+    expect(placeOf("/admin/runs/")).toEqual({ page: "runs" });
+    expect(placeOf("/admin/nothing")).toEqual({ page: "nowhere" });
+    expect(placeOf("/admin/runs/a/b")).toEqual({ page: "nowhere" });
+    expect(placeOf("/admin/threads/%E0%A4%A")).toEqual({ page: "threads", key: "%E0%A4%A" });
+  });
+});
+
+test("an hour has sixty bars, also of minutes in which nothing happened", () => {
+  const now = Date.parse("2026-11-30T10:59:30Z");
+  const row = { completed: 0, failed: 0, cancelled: 0 };
+  const bars = barsOf(
+    [
+      { ...row, minute: "2026-11-30T10:59:00Z", started: 2 },
+      { ...row, minute: "2026-11-30T10:00:00Z", started: 4 },
+      { ...row, minute: "2026-11-30T09:00:00Z", started: 100 },
+    ],
+    "started",
+    now,
+  );
+
+  expect(bars).toHaveLength(60);
+  expect([bars[0]?.height, bars[1]?.height, bars[59]?.height]).toEqual([1, 0, 0.5]);
+  expect(totalOf(bars)).toBe(6);
+});
+
+test("what is on two pages is shown once, as the newer page has it", () => {
+  const rows = [
+    { id: "a", at: 2 },
+    { id: "b", at: 1 },
+    { id: "a", at: 1 },
+  ];
+
+  expect(distinct(rows, ({ id }) => id)).toEqual(rows.slice(0, 2));
+});

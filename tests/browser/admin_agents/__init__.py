@@ -1,0 +1,1 @@
+"""Agents that give operators something to decide, to look at and to mend."""
