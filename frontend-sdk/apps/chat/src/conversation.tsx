@@ -6,7 +6,7 @@ import { useAgentChat } from "ropewalk/react";
 import { agents, api } from "./api.gen.js";
 import { BatchBar } from "./approvals/batch-bar.js";
 import { Children } from "./approvals/children.js";
-import { DecidingProvider } from "./approvals/deciding.js";
+import { DecidingProvider, useDeciding } from "./approvals/deciding.js";
 import { Composer } from "./composer.js";
 import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
@@ -58,7 +58,10 @@ function Thread(props: ConversationProps): ReactNode {
     cancel: api.chat.cancelRun,
     stream: true,
   });
-  const { messages, live, status, thread, error } = chat;
+  const { messages, live, thread, error } = chat;
+  // While another agent waits that was given work, this one goes on; a person is asked all the same.
+  const asks = useDeciding().waiting > 0 && isBusy(chat.status);
+  const status = asks ? "awaiting_input" : chat.status;
   const [draft, setDraft] = useState("");
   const input = useRef<HTMLTextAreaElement>(null);
   const busy = isBusy(status);
