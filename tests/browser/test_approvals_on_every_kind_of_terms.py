@@ -46,7 +46,7 @@ def output(dev: DevProcess, tab: Screen) -> Json:
 def test_falsy_edits_arrive_as_they_were_given(dev: DevProcess, open_tab: Open, shot: Shot) -> None:
     tab = open_tab()
     asked(tab, call("set_flags", **FLAGS))
-    expect(tab.by("terms")).to_contain_text("Approver: whose conversation this is")
+    expect(tab.by("terms")).to_contain_text("Approver: the owner of this conversation")
     expect(tab.by("terms").locator("time")).to_have_count(1)
     shot(tab, "expiring")
     tab.by("edit").click()
@@ -68,6 +68,9 @@ def test_a_card_that_waits_for_somebody_else_says_for_whom_and_cannot_be_decided
     asked(tab, call("sell_shop", price=1))
 
     expect(tab.by("terms")).to_contain_text("Approver: boss@example.com. That is not you.")
+    expect(tab.by("tool-card")).to_have_attribute("data-state", "waiting")
+    expect(tab.by("tool-card").locator(".progress")).to_have_text("Needs approval")
+    expect(tab.by("status")).to_have_text("Needs approval")
     expect(tab.by("approve")).to_have_count(0)
     expect(tab.by("edit")).to_have_count(0)
     shot(tab, "not-mine")
@@ -83,7 +86,7 @@ def test_one_of_two_approvers_is_enough(dev: DevProcess, open_tab: Open) -> None
     tab = open_tab()
     asked(tab, call("close_shop", day="Sunday"))
 
-    expect(tab.by("terms")).to_contain_text("whose conversation this is or boss@example.com")
+    expect(tab.by("terms")).to_contain_text("the owner of this conversation or boss@example.com")
     tab.by("approve").click()
     tab.expect_status("completed")
     assert output(dev, tab) == "closed on Sunday"
@@ -111,3 +114,6 @@ def test_b39_what_an_agent_asks_that_was_given_work_is_decided_here_and_names_it
     tab.page.reload()
     expect(tab.by("child-approval")).to_contain_text("Approved by you in a browser")
     shot(tab, "child-decided")
+    # It stands where it was asked, before what was said afterwards.
+    after = tab.by("child-approval").locator("xpath=following::*[@data-role='assistant']")
+    expect(after).to_have_count(1)

@@ -1,7 +1,7 @@
 /** A tool call: what it was asked, where it stands, what came of it, and a person's decision. */
 
 import { type ReactNode, useRef } from "react";
-import type { ChatMessage } from "ropewalk";
+import type { ApprovalRecord, ChatMessage } from "ropewalk";
 import { Approval } from "./approvals/approval.js";
 import { useDeciding } from "./approvals/deciding.js";
 import { Fields } from "./fields.js";
@@ -15,13 +15,14 @@ interface ToolCardProps {
   readonly result: ChatMessage | undefined;
 }
 
-type Progress = "waiting" | "running" | "done" | "failed" | "interrupted";
+type Progress = "waiting" | "running" | "done" | "failed" | "rejected" | "interrupted";
 
 const WORDS: Record<Progress, string> = {
-  waiting: "Needs your approval",
+  waiting: "Needs approval",
   running: "Running",
   done: "Done",
   failed: "Failed",
+  rejected: "Rejected",
   interrupted: "Interrupted",
 };
 
@@ -33,7 +34,8 @@ export function ToolCard(props: ToolCardProps): ReactNode {
     (one) => one.type === "tool_result" && one.toolCallId === toolCallId,
   );
   const answer = part?.type === "tool_result" ? part : undefined;
-  const progress = progressOf(result, answer?.isError ?? false, approval?.status === "pending");
+  const progress = progressOf(result, answer?.isError ?? false, approval?.status);
+  const word = approval?.mayDecide ? "Needs your approval" : WORDS[progress];
   return (
     // biome-ignore lint/a11y/useSemanticElements: several calls of one name are no landmarks.
     <section
@@ -45,14 +47,14 @@ export function ToolCard(props: ToolCardProps): ReactNode {
       data-tool-call-id={toolCallId}
       data-tool-name={name}
       data-state={progress}
-      aria-label={`Tool ${name}: ${WORDS[progress]}`}
+      aria-label={`Tool ${name}: ${word}`}
     >
       <header>
         <Icon name={progress === "waiting" ? "hand" : "tool"} />
         <code className="name">{name}</code>
         <span className="progress">
           <Mark progress={progress} />
-          {WORDS[progress]}
+          {word}
         </span>
       </header>
       <Fields value={input} />
@@ -67,7 +69,7 @@ export function ToolCard(props: ToolCardProps): ReactNode {
         >
           {result.status !== "open" && (
             <>
-              <h3>{progress === "failed" ? "Error" : "Result"}</h3>
+              <h3>{answer?.isError ? "Error" : "Result"}</h3>
               <Output value={answer?.output ?? result.text} />
             </>
           )}
@@ -91,8 +93,13 @@ function Output({ value }: { readonly value: unknown }): ReactNode {
   return <pre>{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>;
 }
 
-function progressOf(result: ChatMessage | undefined, isError: boolean, waits: boolean): Progress {
-  if (waits) return "waiting";
+function progressOf(
+  result: ChatMessage | undefined,
+  isError: boolean,
+  approval: ApprovalRecord["status"] | undefined,
+): Progress {
+  if (approval === "pending") return "waiting";
+  if (approval === "denied") return "rejected";
   if (result === undefined || result.status === "open") return "running";
   if (result.status === "interrupted") return "interrupted";
   return isError || result.status === "failed" ? "failed" : "done";

@@ -5,14 +5,25 @@ import type { ApprovalRecord } from "ropewalk";
 import { Fields } from "../fields.js";
 import { Icon } from "../icons.js";
 import { Approval } from "./approval.js";
-import { useDeciding } from "./deciding.js";
 
-export function Children(): ReactNode {
-  const { children } = useDeciding();
-  return children.map((approval) => <Child key={approval.id} approval={approval} />);
+/**
+ * Return for each entry the calls of others that were asked for after it and before the next
+ * one that has a time.
+ */
+export function childrenAfter(
+  times: readonly (string | undefined)[],
+  children: readonly ApprovalRecord[],
+): readonly (readonly ApprovalRecord[])[] {
+  const after: ApprovalRecord[][] = times.map(() => []);
+  for (const child of children) {
+    const asked = Date.parse(child.requestedAt);
+    const at = times.findLastIndex((time) => time !== undefined && Date.parse(time) <= asked);
+    after[Math.max(at, 0)]?.push(child);
+  }
+  return after;
 }
 
-function Child({ approval }: { readonly approval: ApprovalRecord }): ReactNode {
+export function Child({ approval }: { readonly approval: ApprovalRecord }): ReactNode {
   const { agent, name, input, status } = approval;
   const card = useRef<HTMLElement>(null);
   return (

@@ -4,8 +4,8 @@ import type { ReactNode } from "react";
 import type { ApprovalRecord } from "ropewalk";
 
 const STANDS_FOR: Readonly<Record<string, string>> = {
-  $owner: "whose conversation this is",
-  $speaker: "who asked for it",
+  $owner: "the owner of this conversation",
+  $speaker: "the person who asked for it",
 };
 
 export function Terms({ approval }: { readonly approval: ApprovalRecord }): ReactNode {
