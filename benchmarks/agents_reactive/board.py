@@ -53,5 +53,6 @@ async def calm(ctx: QueryContext, board: int) -> dict[str, int]:
 
 @mutation
 async def write(ctx: MutationContext, id: int, seq: int) -> None:  # noqa: A002
-    """Change one item."""
-    (await ctx.db.get_one(Item, id)).seq = seq
+    """Change one item; what was sent later stays."""
+    item = await ctx.db.get_one(Item, id, with_for_update=True)
+    item.seq = max(item.seq, seq)
