@@ -28,6 +28,8 @@ class Owed:
     """Runs that became ``queued``."""
     ended: list[Fence] = field(default_factory=list)
     """Runs that were ended from outside: their journal is of no use any more."""
+    shown: set[str] = field(default_factory=set)
+    """Threads at the top whose people saw a card that is closed now."""
     driven: list[tuple[str, Fence]] = field(default_factory=list)
     """Workers that drive a run which was taken from them."""
 

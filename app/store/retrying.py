@@ -34,7 +34,7 @@ WITH t AS (
      WHERE m.id = n.id
 ), a AS (
     UPDATE agent_approvals a
-       SET status = 'pending', version = t.version
+       SET status = 'pending', requested_at = clock_timestamp(), version = t.version
       FROM t
      WHERE a.thread = $1 AND a.run = $2 AND a.status = 'cancelled'
 ), r AS (

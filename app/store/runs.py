@@ -1,6 +1,6 @@
 """``RunStore`` on Postgres: each method is one statement, or one transaction and what it owes."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -33,6 +33,7 @@ from app.store.owed import Listeners, Owed
 from app.store.recording import record_step, refusal
 from app.store.retrying import retry_run
 from app.store.settling import Settler
+from app.store.showing import roots_of_pending, show_in_root
 from app.store.signalling import put_signal
 from app.store.starting import start_run
 from app.store.transacting import Transacting
@@ -147,14 +148,24 @@ class PostgresRunStore:
             raise refusal(record, error) from error
         if recorded is not None and recorded.was_new:
             self._listeners.announce(fence.thread_id, recorded.version)
+            if record.writes.approvals:
+                await self._show_asked(fence)
         return recorded
+
+    async def _show_asked(self, fence: Fence) -> None:
+        """Let the watchers at the top see what a child run asks, in a transaction of its own.
+
+        In one with the record it would lock the threads from below up.
+        """
+        for root in await roots_of_pending(self._db, fence.run_id):
+            await self._transacting.run(partial(show_in_root, root))
 
     async def park(
         self, fence: Fence, seen: int, waits: Waits, timers: Sequence[NewTimer] = ()
     ) -> Verdict:
         """See ``RunStore.park``."""
         if waits.awaits_input:  # before the park: whoever dies in between comes back and shows it
-            await self._show_in(await waiting.roots_of_pending(self._db, fence.run_id))
+            await self._show_asked(fence)
         return await self._transacting.run(
             lambda c, owed: waiting.park(c, fence, seen, waits, timers=timers, owed=owed)
         )
@@ -222,19 +233,9 @@ class PostgresRunStore:
         self, thread_id: str, decisions: Sequence[NewDecision], by: Decider
     ) -> Sequence[Approval]:
         """See ``RunStore.decide``."""
-        decided = await self._transacting.run(
+        return await self._transacting.run(
             lambda c, owed: waiting.decide(c, thread_id, decisions, by, owed)
         )
-        await self._show_in({each.root for each in decided if each.root is not None})
-        return decided
-
-    async def _show_in(self, roots: Collection[str]) -> None:
-        """Let the watchers above see what changed below, each in a transaction of its own.
-
-        In one with the change it would lock the threads from below up.
-        """
-        for root in sorted(roots):
-            await self._transacting.run(partial(waiting.show_in_root, root))
 
     async def send_event(self, run_id: str, name: str, payload: str) -> bool:
         """See ``RunStore.send_event``."""

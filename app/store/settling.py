@@ -27,6 +27,7 @@ from app.store.locking import lock_thread, read_run
 from app.store.owed import Owed
 from app.store.recording import record_step, refusal
 from app.store.rows import parts_from
+from app.store.showing import roots_of_pending
 from app.store.waking import store_fact
 
 log = logging.getLogger(__name__)
@@ -145,6 +146,8 @@ class Settler:
             salvage = await self._close(fence)
             await _take_in(executor, fence, salvage.entries)
             cut_off = await _unanswered(executor, fence, salvage.shown)
+            if run.parent is not None:
+                owed.shown.update(await roots_of_pending(executor, run.id))
         text = interrupted_message(self.ids.new(), run.id, thread.epoch, cut_off)
         cost = cost_of(run.id, cut_off)
         change = advance(run.status, Ended(ending.status))

@@ -8,7 +8,6 @@ the next time, so that one stuck thread does not hold up the others.
 import logging
 from dataclasses import asdict, fields, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from app.domain.approval import EXPIRY
@@ -21,9 +20,10 @@ from app.store.locking import lock_free_thread, read_run
 from app.store.owed import Owed
 from app.store.rows import parse_json
 from app.store.settling import Settler
+from app.store.showing import lock_roots
 from app.store.starting import is_held, start_run
 from app.store.transacting import Transacting
-from app.store.waiting import expire, show_in_root
+from app.store.waiting import expire
 from app.store.waking import store_fact
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ INSERT INTO agent_timers (id, start, due_at, cron) VALUES ($1, $2::text::json, $
     ON CONFLICT (id) DO NOTHING
 """
 _DUE = """
-SELECT id, thread, run FROM agent_timers
+SELECT id, thread, run, fact FROM agent_timers
  WHERE fired_at IS NULL AND due_at <= clock_timestamp()
  ORDER BY due_at LIMIT $1
 """
@@ -50,7 +50,7 @@ _CANCEL = "DELETE FROM agent_timers WHERE id = $1 AND run IS NULL AND fired_at I
 _FIRED = """
 UPDATE agent_timers SET fired_at = clock_timestamp(), error = $2
  WHERE id = $1 AND fired_at IS NULL
-RETURNING fact
+RETURNING 1
 """
 
 
@@ -76,10 +76,7 @@ async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> in
 
 async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
     if row["run"] is not None:
-        fired, root = await transacting.run(lambda c, owed: _store_fact(c, row, owed))
-        if root is not None:
-            await transacting.run(partial(show_in_root, root))
-        return fired
+        return await transacting.run(lambda c, owed: _store_fact(c, row, owed))
     try:
         return await transacting.run(lambda c, owed: _start(c, row["id"], settler, owed))
     except (ClientFault, RecordRefused) as error:
@@ -92,18 +89,22 @@ async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
     return bool(await transacting.database.fetch(_FIRED, row["id"], reason))
 
 
-async def _store_fact(executor: Executor, row: Row, owed: Owed) -> tuple[bool, str | None]:
-    """Store what is due; return whether it was, and which thread above is to be told."""
+async def _store_fact(executor: Executor, row: Row, owed: Owed) -> bool:
+    """Store what is due; return whether it was."""
+    fact: str = row["fact"]
+    call = fact.removeprefix(EXPIRY) if fact.startswith(EXPIRY) else None
+    if call is not None and await lock_roots(executor, row["thread"], [call], wait=False) is None:
+        return False
     if await lock_free_thread(executor, row["thread"]) is None:
-        return False, None
-    fired = await executor.fetch(_FIRED, row["id"], None)
-    if not fired:
-        return False, None
-    run, fact = await read_run(executor, row["run"]), fired[0]["fact"]
-    if fact.startswith(EXPIRY):
-        return True, await expire(executor, run, fact.removeprefix(EXPIRY), owed)
-    await store_fact(executor, run, fact, "null", owed)
-    return True, None
+        return False
+    if not await executor.fetch(_FIRED, row["id"], None):
+        return False
+    run = await read_run(executor, row["run"])
+    if call is not None:
+        await expire(executor, run, call, owed)
+    else:
+        await store_fact(executor, run, fact, "null", owed)
+    return True
 
 
 async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed) -> bool:

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from app.store.database import Connection, Database
 from app.store.owed import Listeners, Owed
+from app.store.showing import show_in_root
 
 T = TypeVar("T")
 
@@ -26,4 +28,7 @@ class Transacting:
 
         result, owed = await self.database.transact(once)
         await owed.pay(self.listeners)
+        for root in sorted(owed.shown - owed.versions.keys()):
+            # Not in the same one: it would lock the threads from below up.
+            await self.run(partial(show_in_root, root))
         return result

@@ -8,6 +8,7 @@ comes before, while or after the run parks.
 from collections.abc import Sequence
 
 from app.domain.approval import (
+    EXPIRY,
     NOBODY,
     Approval,
     ApprovalStatus,
@@ -27,6 +28,7 @@ from app.store.executors import Executor
 from app.store.locking import lock_for, lock_thread, read_run
 from app.store.owed import Owed
 from app.store.rows import APPROVALS, approval_from
+from app.store.showing import lock_roots, show_in_root
 from app.store.waking import store_fact, wake
 
 _THREAD_OF = "SELECT thread FROM agent_runs WHERE id = $1"
@@ -51,15 +53,6 @@ UPDATE agent_approvals
        decided_at = clock_timestamp(), version = $10
  WHERE id = $1
 """
-_ROOTS = """
-SELECT DISTINCT root FROM agent_approvals
- WHERE run = $1 AND status = 'pending' AND root IS NOT NULL
-"""
-_SHOW = """
-UPDATE agent_threads SET version = version + 1, updated_at = clock_timestamp()
- WHERE id = $1
-RETURNING version
-"""
 _IS_MET = """
 SELECT NOT EXISTS (SELECT FROM jsonb_array_elements($2::text::jsonb) g
                     WHERE NOT EXISTS (SELECT FROM agent_steps s
@@ -67,10 +60,11 @@ SELECT NOT EXISTS (SELECT FROM jsonb_array_elements($2::text::jsonb) g
                                          AND s.name IN (SELECT jsonb_array_elements_text(g))))
        AS is_met
 """
-_SET_TIMERS = """
+_SET_TIMERS = f"""
 INSERT INTO agent_timers (id, thread, run, fact, due_at)
-SELECT $2 || '/' || n.fact, $1, $2, n.fact, clock_timestamp() + n.after
+SELECT $2 || '/' || n.fact, $1, $2, n.fact, coalesce(a.requested_at, clock_timestamp()) + n.after
   FROM unnest($3::text[], $4::interval[]) AS n (fact, after)
+  LEFT JOIN agent_approvals a ON a.thread = $1 AND n.fact = '{EXPIRY}' || a.tool_call_id
  WHERE NOT EXISTS (SELECT FROM agent_steps s WHERE s.run = $2 AND s.name = n.fact)
     ON CONFLICT (id) DO NOTHING
 """
@@ -132,6 +126,7 @@ async def decide(
         NotFound: there is no such approval; ``data`` says of which call.
         Conflict: one was decided or closed before, or its arguments are others than were shown.
     """
+    roots = await lock_roots(executor, thread_id, [each.tool_call_id for each in decisions])
     thread = await lock_thread(executor, thread_id)
     asked: list[tuple[Approval, NewDecision]] = []
     for each in decisions:
@@ -160,33 +155,23 @@ async def decide(
         )
     if asked:
         await wake(executor, await read_run(executor, asked[0][0].run_id), owed)
+        for root in roots or ():
+            await show_in_root(root, executor, owed)
     found = [await _approval(executor, thread_id, each.tool_call_id) for each in decisions]
     return [approval for approval in found if approval is not None]
 
 
-async def expire(executor: Executor, run: Run, tool_call_id: str, owed: Owed) -> str | None:
-    """Decide what nobody has decided in time, as was declared; the run's thread is locked.
+async def expire(executor: Executor, run: Run, tool_call_id: str, owed: Owed) -> None:
+    """Decide what nobody has decided in time, as was declared.
 
-    Return the thread above whose people saw it wait.
+    The run's thread is locked, and before it that at the top.
     """
     approval = await _approval(executor, run.thread_id, tool_call_id)
     if approval is None or approval.status is not ApprovalStatus.PENDING:
-        return None
+        return
     after = approval.rules.expires_after
     decision = NewDecision(tool_call_id, approval.rules.on_expiry, f"nobody decided within {after}")
     await decide(executor, run.thread_id, [decision], NOBODY, owed)
-    return approval.root
-
-
-async def show_in_root(thread_id: str, executor: Executor, owed: Owed) -> None:
-    """Let the watchers of the thread at the top see what waits, or waits no more, below it."""
-    for row in await executor.fetch(_SHOW, thread_id):
-        owed.announce(thread_id, row["version"])
-
-
-async def roots_of_pending(executor: Executor, run_id: str) -> Sequence[str]:
-    """Return the threads at the top of the runs whose people see what this run asks."""
-    return [row["root"] for row in await executor.fetch(_ROOTS, run_id)]
 
 
 async def _approval(executor: Executor, thread_id: str, tool_call_id: str) -> Approval | None:

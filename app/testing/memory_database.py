@@ -46,6 +46,8 @@ class Transaction:
     changed: dict[str, int] = field(default_factory=dict)
     """The newest version by thread."""
     queued: list[str] = field(default_factory=list)
+    shown: set[str] = field(default_factory=set)
+    """Threads at the top whose people saw a card that is closed now."""
     driven: list[tuple[str, Fence]] = field(default_factory=list)
     """Workers that drive a run which was taken from them."""
     ended: list[Fence] = field(default_factory=list)

@@ -57,7 +57,7 @@ def settle(
     if cost is not None:
         db.runs[run.id] = replace(db.runs[run.id], usage=run.usage + cost)
         thread = db.put(replace(thread, usage=thread.usage + cost), tx)
-    _interrupt(db, thread, run.id)
+    _interrupt(db, thread, run.id, tx)
     thread = db.put(replace(thread, error=ending.error), tx)
     _close_what_hangs_on(db, run, tx)
     _tell_parent(db, db.runs[run.id], tx)
@@ -131,7 +131,7 @@ def _tell_parent(db: MemoryDatabase, run: Run, tx: Transaction) -> None:
     store_fact(db, parent, run.parent.fact, value, tx, turn=parent.turn)
 
 
-def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str) -> None:
+def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str, tx: Transaction) -> None:
     rows = db.messages[thread.id]
     for place, row in enumerate(rows):
         if row.run_id == run_id and row.status is MessageStatus.OPEN:
@@ -144,6 +144,8 @@ def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str) -> None:
             db.approvals[(thread.id, approval.tool_call_id)] = replace(
                 approval, status=ApprovalStatus.CANCELLED, version=thread.version
             )
+            if approval.root is not None:
+                tx.shown.add(approval.root)
 
 
 def reopen(db: MemoryDatabase, run: Run, version: int) -> None:
@@ -159,4 +161,6 @@ def reopen(db: MemoryDatabase, run: Run, version: int) -> None:
     for key, approval in list(db.approvals.items()):
         is_cut = approval.status is ApprovalStatus.CANCELLED and approval.run_id == run.id
         if is_cut and approval_step(approval.tool_call_id) not in db.steps[run.id]:
-            db.approvals[key] = replace(approval, status=ApprovalStatus.PENDING, version=version)
+            db.approvals[key] = replace(
+                approval, status=ApprovalStatus.PENDING, requested_at=db.now(), version=version
+            )

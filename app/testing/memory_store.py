@@ -45,7 +45,7 @@ from app.testing.memory_deciding import decide, show_in_roots
 from app.testing.memory_settling import end_pending, reopen, store_fact
 from app.testing.memory_starting import end, put_signal, start_run
 from app.testing.memory_stranded import stranded
-from app.testing.memory_timers import cancel_timer, fire_due, put_timer
+from app.testing.memory_timers import cancel_timer, fire_due, put_fact_timer, put_timer
 from app.testing.memory_writes import record_step
 
 
@@ -174,6 +174,8 @@ class MemoryRunStore:
         """See ``RunStore.record``."""
         tx = await self._begin()
         answer = record_step(self._db, fence, record, tx)
+        if answer is not None and answer.was_new and record.writes.approvals:
+            show_in_roots(self._db, self._db.asked_by(self._db.runs[fence.run_id]), tx)
         await self._pay(tx)
         return answer
 
@@ -191,8 +193,7 @@ class MemoryRunStore:
             return Verdict.MOVED
         self._db.waits[run.id] = waits
         for timer in timers:
-            due_at = self._db.now() + timer.after
-            put_timer(self._db, f"{run.id}/{timer.fact}", MemoryTimer(due_at, run.id, timer.fact))
+            put_fact_timer(self._db, run, timer)
         self._db.move(run, Parked(waits.awaits_input), tx, worker=None)
         show_in_roots(self._db, self._db.asked_by(run), tx)
         await self._pay(tx)
@@ -451,6 +452,9 @@ class MemoryRunStore:
             return Salvage()
 
     async def _pay(self, tx: Transaction) -> None:
+        for root in sorted(tx.shown - tx.changed.keys()):
+            thread = self._db.threads[root]
+            self._db.put(replace(thread, version=thread.version + 1), tx)
         for thread_id, version in tx.changed.items():
             self._announce(thread_id, version)
         for run_id in tx.queued:

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from app.domain.approval import EXPIRY
 from app.domain.errors import ClientFault
+from app.domain.facts import NewTimer
 from app.domain.ports import OnBusy
+from app.domain.run import Run
 from app.testing.memory_database import MemoryDatabase, MemoryTimer, Transaction
 from app.testing.memory_deciding import expire
 from app.testing.memory_settling import store_fact
@@ -18,6 +20,14 @@ def put_timer(db: MemoryDatabase, timer_id: str, timer: MemoryTimer) -> None:
     """Set a timer, once however often this is asked for."""
     if timer_id not in db.fired:
         db.timers.setdefault(timer_id, timer)
+
+
+def put_fact_timer(db: MemoryDatabase, run: Run, timer: NewTimer) -> None:
+    """Set a timer of a run; that of a decision counts from the moment at which it was asked for."""
+    asked = db.approvals.get((run.thread_id, timer.fact.removeprefix(EXPIRY)))
+    is_expiry = timer.fact.startswith(EXPIRY)
+    since = asked.requested_at if asked is not None and is_expiry else db.now()
+    put_timer(db, f"{run.id}/{timer.fact}", MemoryTimer(since + timer.after, run.id, timer.fact))
 
 
 def cancel_timer(db: MemoryDatabase, timer_id: str) -> bool:
