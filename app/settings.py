@@ -105,6 +105,16 @@ class Settings(BaseSettings):
         "approvals; else only admins do.",
     )
 
+    webhook_url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="Where other systems are told of `approval.requested`, `approval.decided`, "
+        "`run.completed` and `run.failed`. Needs WEBHOOK_SECRET.",
+    )
+    webhook_secret: SecretStr | None = Field(
+        None, description="With which the webhook's bodies are signed; at least 16 characters."
+    )
+
     ropewalk_model: str = Field(
         "",
         description="Model of agents that say `default`, as `provider:model`. Empty: the provider "

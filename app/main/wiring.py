@@ -121,6 +121,7 @@ async def core(settings: Settings, *, connections: int) -> AsyncIterator[Core]:
             aborts=aborts,
             ids=ids,
             max_attempts=settings.max_attempts,
+            notices=settings.webhook_url is not None,
         )
         transactions = await stack.enter_async_context(
             PostgresTransactions(

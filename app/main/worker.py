@@ -38,6 +38,7 @@ from app.loop.program import LoopPorts, agent_program
 from app.main.background import background
 from app.main.load_agents import Declarations, load
 from app.main.metrics_port import metrics_port
+from app.main.webhooks import check_webhook, send_webhooks
 from app.main.wiring import Core, core, functions_over
 from app.models.resolve import Models, default_model
 from app.queue.worker import DoorbellWorker
@@ -63,6 +64,7 @@ def serve(settings: Settings) -> None:
         DeclarationError: something under ``agents/`` is wrong.
     """
     set_up_logs(settings.log_format, settings.log_level)
+    check_webhook(settings)
     declared = load(settings.agents)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, declared))
@@ -118,6 +120,7 @@ async def _work(
         bell=bell.serve(),
         sweeper=sweeper.run(),
         due_calls=due_calls.run(),
+        webhooks=send_webhooks(settings, stores),
         tokens=tokens.run(),
         aborts=AbortListener(settings.redis_url, stores.keys, worker_id, pool.abort).run(),
         retention=_forget_what_is_over(stores.database),

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from app.domain.errors import JournalUnavailable
+from app.domain.notice import Notice
 from app.domain.ports import Aborts, Announce, Doorbell, Journal
 from app.domain.run import Fence
 
@@ -16,6 +17,8 @@ class Listeners:
     doorbell: Doorbell
     journal: Journal
     aborts: Aborts
+    notices: bool = False
+    """Whether notices are kept for another system."""
 
 
 @dataclass(slots=True)
@@ -32,6 +35,13 @@ class Owed:
     """Threads at the top whose people saw a card that is closed now."""
     driven: list[tuple[str, Fence]] = field(default_factory=list)
     """Workers that drive a run which was taken from them."""
+    notices: list[Notice] | None = None
+    """What another system is told, in the same transaction; ``None``: there is none to tell."""
+
+    def tell(self, notice: Notice | None) -> None:
+        """Owe a notice to another system, if there is one."""
+        if self.notices is not None and notice is not None:
+            self.notices.append(notice)
 
     def announce(self, thread_id: str, version: int) -> None:
         """Owe word of a thread's version."""

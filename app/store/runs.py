@@ -55,9 +55,22 @@ class PostgresRunStore:
         aborts: Aborts,
         ids: Ids,
         max_attempts: int = 5,
+        notices: bool = False,
     ) -> None:
+        """Be ready.
+
+        Args:
+            database: where the rows are.
+            journal: where a drive's unconfirmed steps are.
+            announce: is told of changes.
+            doorbell: is rung for queued runs.
+            aborts: tells workers of runs that were taken from them.
+            ids: fresh ones.
+            max_attempts: takeovers of a run before it fails as poison.
+            notices: whether notices are kept for another system.
+        """
         self._db = database
-        self._listeners = Listeners(announce, doorbell, journal, aborts)
+        self._listeners = Listeners(announce, doorbell, journal, aborts, notices=notices)
         self._transacting = Transacting(database, self._listeners)
         self._settler = Settler(journal, ids)
         self._ids = ids

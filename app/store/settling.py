@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
 
+from app.domain import notice
 from app.domain.errors import JournalUnavailable
 from app.domain.message import assistant_key, interrupted_part, plain_text
 from app.domain.ports import Ids, Journal, Salvage, ShownText
@@ -169,6 +170,7 @@ class Settler:
         if rows[0]["has_children"]:
             await self._end_children(executor, run.id, owed)
         await _tell_parent(executor, run, ending, owed)
+        owed.tell(notice.ended(thread, run, ending))
         if frees and rows[0]["is_waited_for"]:
             await follow_up(executor, thread, self.ids, owed)
 

@@ -367,6 +367,30 @@ class WorkerRow(SQLModel, table=True):
     gone_at: datetime | None = Field(default=None, sa_type=_TIME)
 
 
+class NoticeRow(SQLModel, table=True):
+    """Something that another system is told.  One that was taken stays for a day."""
+
+    __tablename__ = "agent_notices"
+    __table_args__ = (
+        Index("agent_notices_due", "due_at", postgresql_where=text("settled_at IS NULL")),
+        Index(
+            "agent_notices_settled", "settled_at", postgresql_where=text("settled_at IS NOT NULL")
+        ),
+    )
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    """``KIND:SUBJECT``, so that it is written once."""
+    kind: str = Field(sa_type=Text)
+    data: Any = Field(sa_type=JSON)
+    due_at: datetime = Field(sa_type=_TIME)
+    """When it is sent, or sent again; whoever sends it puts this off first."""
+    attempts: int = Field(default=0, sa_type=Integer, sa_column_kwargs=_ZERO)
+    created_at: datetime = Field(default=None, sa_type=_TIME, sa_column_kwargs=_NOW)
+    settled_at: datetime | None = Field(default=None, sa_type=_TIME)
+    error: str | None = Field(default=None, sa_type=Text)
+    """Why it was not taken, at last."""
+
+
 class CallRow(SQLModel, table=True):
     """A call that a client may repeat: its first result is everybody's.  Kept for a day."""
 

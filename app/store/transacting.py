@@ -6,6 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from app.store.database import Connection, Database
+from app.store.notices import put_notices
 from app.store.owed import Listeners, Owed
 from app.store.showing import show_in_root
 
@@ -23,8 +24,11 @@ class Transacting:
         """Run one transaction; what it owes is paid after the commit."""
 
         async def once(connection: Connection) -> tuple[T, Owed]:
-            owed = Owed()
-            return await work(connection, owed), owed
+            owed = Owed(notices=[] if self.listeners.notices else None)
+            result = await work(connection, owed)
+            if owed.notices:
+                await put_notices(connection, owed.notices)
+            return result, owed
 
         result, owed = await self.database.transact(once)
         await owed.pay(self.listeners)

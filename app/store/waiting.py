@@ -7,6 +7,7 @@ comes before, while or after the run parks.
 
 from collections.abc import Sequence
 
+from app.domain import notice
 from app.domain.approval import (
     EXPIRY,
     NOBODY,
@@ -43,6 +44,7 @@ UPDATE agent_threads
 RETURNING version
 """
 _FIND = f"{APPROVALS} WHERE a.thread = $1 AND a.tool_call_id = $2"
+_ASKED = f"{APPROVALS} WHERE a.thread = $1 AND a.run = $2 AND a.status = 'pending'"
 _DECIDE = """
 WITH s AS (
     INSERT INTO agent_steps (run, name, turn, value, created_at)
@@ -100,6 +102,9 @@ async def park(
     if timers:
         facts, after = [timer.fact for timer in timers], [timer.after for timer in timers]
         await executor.fetch(_SET_TIMERS, thread.id, fence.run_id, facts, after)
+    if owed.notices is not None and waits.awaits_input:
+        for row in await executor.fetch(_ASKED, thread.id, fence.run_id):
+            owed.tell(notice.asked(approval_from(row)))
     change = advance(status, Parked(waits.awaits_input))
     rows = await executor.fetch(
         _PARK,
@@ -158,7 +163,10 @@ async def decide(
         for root in roots or ():
             await show_in_root(root, executor, owed)
     found = [await _approval(executor, thread_id, each.tool_call_id) for each in decisions]
-    return [approval for approval in found if approval is not None]
+    decided = [approval for approval in found if approval is not None]
+    for approval in decided:
+        owed.tell(notice.decided(approval))
+    return decided
 
 
 async def expire(executor: Executor, run: Run, tool_call_id: str, owed: Owed) -> None:

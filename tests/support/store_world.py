@@ -196,7 +196,9 @@ async def memory_world(ids: Ids = IDS) -> AsyncIterator[StoreWorld]:
 
 
 @asynccontextmanager
-async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncIterator[StoreWorld]:
+async def postgres_world(
+    url: str, size: int = 10, ids: Ids = IDS, *, notices: bool = False
+) -> AsyncIterator[StoreWorld]:
     """Yield a world on a migrated database."""
     around = Surroundings()
     async with Database(url, size=size) as database:
@@ -212,6 +214,7 @@ async def postgres_world(url: str, size: int = 10, ids: Ids = IDS) -> AsyncItera
             doorbell=around,
             aborts=around,
             ids=ids,
+            notices=notices,
         )
         yield StoreWorld(
             store,
