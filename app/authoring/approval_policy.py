@@ -24,9 +24,9 @@ class ApprovalPolicy:
     """Who decides on a call, and how.
 
     Attributes:
-        approvers: user ids, e-mails, ``"$owner"`` or ``"$speaker"``.  Without any, the thread's
-            owner, the agent's own ``owner`` and admins may decide.  Admins may always.  A token
-            that stands for nobody names nobody.
+        approvers: user ids, e-mails, ``"$owner"`` or ``"$speaker"``: these and nobody else, not
+            even admins.  Without any, the thread's owner, the agent's own ``owner`` and admins
+            may decide.  A token that stands for nobody names nobody.
         editable: the decider may change the arguments.
         when: only calls for which this holds wait; a predicate over the arguments.
         expires_in: for how long a call waits, a duration or seconds; by default for ever.

@@ -107,24 +107,23 @@ class ApprovalRoutes:
     async def _decided(
         self, request: Request, caller: Identity, decisions: Sequence[DecideOne]
     ) -> Response:
-        key = request.path_params["session_id"]
-        calls = await self._calls(key, caller)
-        given = []
+        asked = await self._asked(request.path_params["session_id"], caller)
+        given, keys = [], set()
         for each in decisions:
-            call = calls.get(each.approval_id)
-            if call is None:
+            if each.approval_id not in asked:
                 raise self._unknown(each.approval_id, caller)
-            given.append(
-                {
-                    "toolCallId": call,
-                    **each.model_dump(
-                        by_alias=True, exclude_unset=True, exclude={"approval_id", "via"}
-                    ),
-                }
+            key, call = asked[each.approval_id]
+            keys.add(key)
+            body = each.model_dump(
+                by_alias=True, exclude_unset=True, exclude={"approval_id", "via"}
             )
+            given.append({"toolCallId": call, **body})
         places = {each.via for each in decisions} - {None}
         if len(places) > 1:
             raise InvalidArgument("via: decisions are made in one place")
+        if len(keys) > 1:
+            raise InvalidArgument("decisions: those of one run are made together, and no others")
+        key = keys.pop()
         arguments = {"key": key, "decisions": given} | ({"via": places.pop()} if places else {})
         answer = await self._services.call(
             AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
@@ -137,8 +136,11 @@ class ApprovalRoutes:
             return NotFound(f"no approval {approval_id!r} in this session", data)
         return Forbidden("you may not decide this", data)
 
-    async def _calls(self, key: str, caller: Identity) -> dict[str, str]:
-        """Return the tool calls of a session's approvals that the caller may see, by id."""
+    async def _asked(self, key: str, caller: Identity) -> dict[str, tuple[str, str]]:
+        """Return key and tool call of each approval that a session shows the caller, by its id.
+
+        The key is another where a run asks that was started from this session.
+        """
         found = await self._services.call(
             AGENT_APPROVALS,
             {"key": key, "status": "all", "limit": INBOX_LIMIT},
@@ -148,7 +150,7 @@ class ApprovalRoutes:
         )
         rows = found if isinstance(found, list) else []
         return {
-            str(row["id"]): str(row["toolCallId"])
+            str(row["id"]): (str(row["key"]), str(row["toolCallId"]))
             for row in rows
-            if isinstance(row, dict) and row["key"] == key
+            if isinstance(row, dict)
         }

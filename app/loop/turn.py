@@ -29,7 +29,7 @@ from app.domain.record import NewApproval, NewMessage, Writes
 from app.domain.run import Usage
 from app.domain.storable import encode
 from app.engine.durable_run import DurableRun
-from app.engine.steps import StepContext, StepPolicy, StepResult
+from app.engine.steps import MISSING, StepContext, StepPolicy, StepResult
 from app.loop.call_ids import with_unique_ids
 from app.loop.drafts import Drafts
 from app.loop.gate import Gate, passage
@@ -44,6 +44,7 @@ from app.loop.parts import (
 from app.loop.planned import PlannedCall, RecordedTurn, turn_step
 from app.loop.streaming import Request, ask, ask_streaming
 from app.loop.toolset import shut_part
+from app.loop.unstable import report_unstable
 from app.models.failures import EmptyAnswer, ModelFailed, delay_after, understand
 
 log = logging.getLogger(__name__)
@@ -85,8 +86,11 @@ class Turns:
         Raises:
             ModelFailed: the request failed for good.
         """
+        is_new = False
 
         async def body(step: StepContext) -> StepResult:
+            nonlocal is_new
+            is_new = True
             response = await self._asked(turn, step)
             return await self._record(turn, with_unique_ids(response, self.history.call_ids))
 
@@ -96,7 +100,11 @@ class Turns:
         if recorded.run_usage.requests > self.run_usage.requests:
             self.run_usage, self.thread_usage = recorded.run_usage, recorded.thread_usage
         response = response_from_text(await self.drafts.answer(recorded.message))
-        return Turn(response, recorded.calls_of(response))
+        calls = recorded.calls_of(response)
+        if not (is_new or self.always_ask):
+            left = [each for each in calls if self.run.recorded(each.step) is MISSING]
+            await report_unstable(left, self.tools)
+        return Turn(response, calls)
 
     async def _asked(self, turn: int, step: StepContext) -> ModelResponse:
         """Return a sound answer.

@@ -1,5 +1,7 @@
 """A gated call waits for a person, holds nobody else up, and runs once or not at all."""
 
+import asyncio
+
 import pytest
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
@@ -153,7 +155,10 @@ async def test_gated_calls_run_together_after_the_last_decision() -> None:
     ]
 
 
-async def test_a_predicate_is_asked_once_and_its_answer_stays() -> None:
+@pytest.mark.req("APR-07")
+async def test_b42_a_predicate_that_answers_otherwise_later_is_told_of_and_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     answers = iter([True, False, False])
     till = Till(lambda _: next(answers))
     model = ScriptedModel(Says(calls=[charge(9)]), "Done.")
@@ -161,12 +166,40 @@ async def test_a_predicate_is_asked_once_and_its_answer_stays() -> None:
         first = world.worker()
         run = await world.parked(await world.say())
         await first.kill()
-        await world.decide("call_1", Decision.DENIED)
+        await world.decide("call_1", Decision.APPROVED)
         world.worker()
         await world.ended(run.id)
+        decided = await world.reader.approvals(key="thread", everything=True)
 
-    assert till.charged == []
-    assert list(answers) == [False, False]
+    assert till.charged == [9]
+    assert [each.status for each in decided] == ["approved"]
+    assert list(answers) == [False]
+    assert "needs_approval of charge said 'ask' for call call_1 and says 'open' now" in caplog.text
+
+
+async def test_a_stable_predicate_and_one_that_hangs_later_are_no_matter(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.loop.unstable.PATIENCE_S", 0.01)
+    hangs = iter([False, True])
+
+    async def slow(call: object) -> bool:
+        del call
+        if next(hangs):
+            await asyncio.Event().wait()
+        return True
+
+    for predicate, told in ((lambda call: call.amount > 5, False), (slow, True)):
+        caplog.clear()
+        till = Till(predicate)
+        model = ScriptedModel(Says(calls=[charge(9)]), "Done.")
+        async with AgentWorld(Agent(model=model, tools=till.tools)) as world:
+            world.worker()
+            run = await world.parked(await world.say())
+            await world.decide("call_1", Decision.APPROVED)
+            await world.ended(run.id)
+        assert till.charged == [9]
+        assert ("needs_approval" in caplog.text) is told
 
 
 @pytest.mark.parametrize("kind", ["raises", "is-awaited", "breaks-out"])
