@@ -20,6 +20,7 @@ import type {
   Surface,
 } from "./protocol.gen.js";
 import { derive, type Readable } from "./store.js";
+import { same } from "./thread-state.js";
 
 /** What is needed of an approval to decide it. */
 export type Decidable = Pick<PendingApproval, "id" | "key" | "toolCallId" | "inputHash">;
@@ -90,12 +91,16 @@ export function createApprovals(
     }
   });
   const decideAll = (verdicts: readonly Verdict[]) => call(verdicts);
-  const state = derive([view, call.state], ({ value = [], error, loading }, calls) => ({
-    pending: value.filter(isPending),
-    decided: value.filter((row) => !isPending(row)),
-    error: calls.error ?? error,
-    loading,
-  }));
+  let rows: readonly ApprovalRecord[] = [];
+  const state = derive([view, call.state], ({ value = [], error, loading }, calls) => {
+    rows = keeping(rows, value);
+    return {
+      pending: rows.filter(isPending),
+      decided: rows.filter((row) => !isPending(row)),
+      error: calls.error ?? error,
+      loading,
+    };
+  });
   return {
     state,
     approve: (approval, reason) => decideAll([{ approval, decision: "approved", reason }]),
@@ -104,6 +109,18 @@ export function createApprovals(
       decideAll([{ approval, decision: "approved", reason, editedInput }]),
     decideAll,
   };
+}
+
+/** Return `rows`, those that did not change as the objects that they were: cards stay as they are. */
+function keeping(
+  before: readonly ApprovalRecord[],
+  rows: readonly ApprovalRecord[],
+): readonly ApprovalRecord[] {
+  const known = new Map(before.map((row) => [row.id, row]));
+  return rows.map((row) => {
+    const old = known.get(row.id);
+    return old && same(old, row) ? old : row;
+  });
 }
 
 function decisionOf({ approval, decision, reason, editedInput }: Verdict) {

@@ -170,6 +170,17 @@ export function approvalsContract(name: string, mount: Mount): void {
       ]);
     });
 
+    it("keeps the rows the same objects that did not change, so that their cards stay as they are", async () => {
+      const gateway = await startGateway();
+      const approvals = await shown(gateway, [aRecord()]);
+      const [first] = approvals.now().pending;
+
+      gateway.answer(inbox(), [aRecord(), aRecord({ id: "a-2" })]);
+      await waitUntil(() => approvals.now().pending.length === 2, "the second is there");
+
+      expect(approvals.now().pending[0]).toBe(first);
+    });
+
     it("keeps its functions and its lists the same objects while nothing changes", async () => {
       const gateway = await startGateway();
       const approvals = await shown(gateway, [aRecord()]);

@@ -1,17 +1,16 @@
 /** One thread: what was said, what is being said, and what one can say to it. */
 
-import { Fragment, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { type ChatStatus, isBusy, type LiveTurn, liveKey } from "ropewalk";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ChatStatus, isBusy, type LiveTurn } from "ropewalk";
 import { useAgentChat } from "ropewalk/react";
 import { agents, api } from "./api.gen.js";
 import { BatchBar } from "./approvals/batch-bar.js";
-import { Child, childrenAfter } from "./approvals/children.js";
 import { DecidingProvider, useDeciding } from "./approvals/deciding.js";
 import { Composer } from "./composer.js";
 import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
+import { Entries } from "./entries.js";
 import { Icon } from "./icons.js";
-import { Entry } from "./message.js";
 import { type Step, stepsOf } from "./steps.js";
 import { useStickToEnd } from "./use-stick-to-end.js";
 
@@ -60,14 +59,12 @@ function Thread(props: ConversationProps): ReactNode {
   });
   const { messages, live, thread, error } = chat;
   // While another agent waits that was given work, this one goes on; a person is asked all the same.
-  const { waiting: here, mine, children: others } = useDeciding();
+  const { waiting: here, mine } = useDeciding();
   const status = here > 0 && isBusy(chat.status) ? "awaiting_input" : chat.status;
   const [draft, setDraft] = useState("");
   const input = useRef<HTMLTextAreaElement>(null);
   const busy = isBusy(status);
   const steps = useSteps(messages);
-  const entries = inOrder(steps, live);
-  const asked = childrenAfter(entries.map(timeOf), others);
   const writing = live.length > 0;
   const calling = messages.some((message) => message.status === "open");
   const first = messages[0]?.seq === 1 ? messages[0].text : undefined;
@@ -132,14 +129,7 @@ function Thread(props: ConversationProps): ReactNode {
             <EmptyState pick={(text) => void send(text).catch(() => setDraft(text))} />
           )}
           <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
-            {entries.map((entry, index) => (
-              <Fragment key={keyOf(entry)}>
-                <Entry entry={entry} />
-                {asked[index]?.map((approval) => (
-                  <Child key={approval.id} approval={approval} />
-                ))}
-              </Fragment>
-            ))}
+            <Entries entries={inOrder(steps, live)} />
           </div>
           {(status === "queued" || status === "running") && !writing && !calling && (
             <p className="working" data-testid="working">
@@ -205,13 +195,4 @@ function inOrder(steps: readonly Step[], live: readonly LiveTurn[]): readonly (S
   return first < 0
     ? [...steps, ...live]
     : [...steps.slice(0, first), ...live, ...steps.slice(first)];
-}
-
-/** When an entry was stored; what is not yet has no time that could be compared. */
-function timeOf(entry: Step | LiveTurn): string | undefined {
-  return "parts" in entry || entry.message.optimistic ? undefined : entry.message.createdAt;
-}
-
-function keyOf(entry: Step | LiveTurn): string {
-  return "parts" in entry ? liveKey(entry.run, entry.turn) : entry.key;
 }

@@ -1,12 +1,11 @@
 /** One conversation as its person sees it, live; and what an operator sees besides. */
 
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { isBusy, type LiveTurn, liveKey } from "ropewalk";
+import { isBusy } from "ropewalk";
 import { useAgentChat, useAgentState } from "ropewalk/react";
 import { BatchBar } from "../../../chat/src/approvals/batch-bar.js";
-import { Children } from "../../../chat/src/approvals/children.js";
 import { DecidingProvider } from "../../../chat/src/approvals/deciding.js";
-import { Entry } from "../../../chat/src/message.js";
+import { Entries } from "../../../chat/src/entries.js";
 import { type Step, stepsOf } from "../../../chat/src/steps.js";
 import { api } from "../api.js";
 import { Link, to } from "../router.js";
@@ -71,10 +70,7 @@ function Conversation({ threadKey }: ThreadProps): ReactNode {
             </button>
           )}
           <div role="log" className="log" aria-busy={live.length > 0}>
-            {[...steps, ...live].map((entry) => (
-              <Entry key={keyOf(entry)} entry={entry} />
-            ))}
-            <Children />
+            <Entries entries={[...steps, ...live]} />
           </div>
           {error && (
             <div className="banner" role="alert" data-testid="error" data-code={error.code}>
@@ -174,8 +170,4 @@ function useFollowing(grown: number) {
     setFirst(false);
   }, [grown]);
   return end;
-}
-
-function keyOf(entry: Step | LiveTurn): string {
-  return "parts" in entry ? liveKey(entry.run, entry.turn) : entry.key;
 }
