@@ -3,7 +3,8 @@
 Who may not decide is refused alike whether or not there is such a session (R10).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -125,9 +126,10 @@ class ApprovalRoutes:
             raise InvalidArgument("decisions: those of one run are made together, and no others")
         key = keys.pop()
         arguments = {"key": key, "decisions": given} | ({"via": places.pop()} if places else {})
-        answer = await self._services.call(
-            AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
-        )
+        with _naming({asked[each.approval_id][1]: each.approval_id for each in decisions}):
+            answer = await self._services.call(
+                AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
+            )
         return reply({"decisions": answer})
 
     def _unknown(self, approval_id: str, caller: Identity) -> ClientFault:
@@ -154,3 +156,15 @@ class ApprovalRoutes:
             for row in rows
             if isinstance(row, dict)
         }
+
+
+@contextmanager
+def _naming(approvals: Mapping[str, str]) -> Iterator[None]:
+    """Say in an error about a tool call which approval, by the call, it is about."""
+    try:
+        yield
+    except ClientFault as error:
+        named = approvals.get(str((error.data or {}).get("toolCallId")))
+        if named is not None:
+            error.data = {**(error.data or {}), "approvalId": named}
+        raise

@@ -1,6 +1,7 @@
 """An agent that makes the calls that it is told to make, and notes which gated bodies ran.
 
-The prompt is a list of calls: ``[["c0", "pay", 1], ...]``, each an id, a tool and an amount.
+The prompt is a list of calls: ``[["c0", "pay", 1], ...]``, each an id, a tool and an amount; to
+whatever else is said it answers in words.
 """
 
 import json
@@ -39,12 +40,16 @@ async def look(amount: int) -> str:
 async def _play(
     messages: list[ModelMessage], _: AgentInfo
 ) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
-    if any(isinstance(message, ModelResponse) for message in messages):
+    said = ""
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            said = ""
+        for part in message.parts if isinstance(message, ModelRequest) else ():
+            if isinstance(part, UserPromptPart) and str(part.content).startswith("["):
+                said = str(part.content)
+    if not said:
         yield "Done."
         return
-    first = messages[0]
-    assert isinstance(first, ModelRequest)
-    (said,) = [str(part.content) for part in first.parts if isinstance(part, UserPromptPart)]
     for index, (call, name, amount) in enumerate(json.loads(said)):
         arguments = json.dumps({"amount": amount})
         yield {index: DeltaToolCall(name, arguments, tool_call_id=call)}
