@@ -1,6 +1,6 @@
 """What every store keeps of decisions: as a whole, on what was shown, in time, and for whom."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -22,9 +22,11 @@ from app.domain.ports import ClaimedRun, Verdict
 from app.domain.run import Ending, Waits
 from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld
+from tests.support.wait_until import wait_until
 
 ANN, BOB = Identity("ann"), Identity("bob", email="Bob@example.com")
 ROOT = Identity("root", frozenset({ADMIN}))
+HOUR = timedelta(hours=1)
 
 
 async def asking(world: StoreWorld, *calls: str, **rules: object) -> ClaimedRun:
@@ -202,3 +204,63 @@ async def test_a_call_of_a_child_is_not_taken_for_one_of_the_thread(world: Store
 
     assert found.thread_id == top.thread.id
     await world.store.finish(child.fence, Ending.failed("X", "x"), None)
+
+
+@pytest.mark.req("APR-02", "APR-33")
+async def test_what_a_grandchild_asks_is_shown_at_once_and_goes_when_it_alone_is_cancelled(
+    world: StoreWorld,
+) -> None:
+    top = await world.drive()
+    await world.ask(top, "call_1")
+    middle = await world.spawn(top)
+    await world.ask(middle, "call_1")
+    bottom = await world.spawn(middle)
+    before = (await world.thread(top.thread.id)).version
+
+    await world.ask(bottom, "call_1", gated=["call_1"])  # and other calls are still under way
+
+    shown = await world.snapshot(top.thread.id)
+    assert [each.tool_call_id for each in shown.approvals] == ["call_1"]
+    assert shown.thread.version > before
+
+    await world.park(bottom, "call_1")
+    shown = await world.snapshot(top.thread.id)
+    await world.store.cancel(bottom.thread.id, bottom.run.id)
+
+    after = await world.snapshot(top.thread.id)
+    assert after.approvals == []
+    assert after.thread.version > shown.thread.version
+    assert (top.thread.id, after.thread.version) in world.around.announced
+
+
+async def test_what_expires_counts_from_when_it_was_asked(world: StoreWorld) -> None:
+    claimed = await world.drive()
+    rules = ApprovalRules(expires_after=timedelta(milliseconds=30))
+    await world.ask(claimed, "c1", gated=["c1"], rules=rules)
+    (asked,) = await world.reader.approvals(key=claimed.thread.key)
+    expires_at = asked.expires_at
+    assert expires_at is not None
+    await wait_until(
+        lambda: datetime.now(UTC) > expires_at, description="it expires", interval_s=0.005
+    )
+
+    timers = [NewTimer(expiry_fact("c1"), timedelta(milliseconds=30))]
+    waits = Waits.for_all([approval_step("c1")])
+    assert await world.store.park(claimed.fence, 0, waits, timers) is Verdict.DONE
+
+    assert await world.store.fire_due(100) >= 1
+    (found,) = await world.reader.approvals(key=claimed.thread.key, everything=True)
+    assert (found.status.value, found.place) == ("denied", Place.SYSTEM)
+
+
+async def test_a_card_that_a_retry_opens_again_waits_its_whole_time(world: StoreWorld) -> None:
+    claimed = await world.drive()
+    await world.ask(claimed, "c1", gated=["c1"], rules=ApprovalRules(expires_after=HOUR))
+    (asked,) = await world.reader.approvals(key=claimed.thread.key)
+    await world.store.finish(claimed.fence, Ending.failed("X", "x"), None)
+
+    await world.store.retry(claimed.thread.id, claimed.run.id)
+
+    (again,) = await world.reader.approvals(key=claimed.thread.key)
+    assert again.id == asked.id
+    assert again.requested_at > asked.requested_at
