@@ -104,7 +104,14 @@ class Gateway:
         self._drain: asyncio.Task[None] | None = None
         source = token_source(self.on_token, self.on_gap)
         self.feeds = Feeds(reader, source, self.tasks, clock, self.metrics)
-        self.queries = LiveQueries(functions, count_writes, self.tasks, clock, self.metrics)
+        self.queries = LiveQueries(
+            functions=functions,
+            admit=self.admit,
+            count_writes=count_writes,
+            tasks=self.tasks,
+            clock=clock,
+            metrics=self.metrics,
+        )
         self.watches = Watches(self.feeds, self.queries)
         self.streams = EventStreams(self)
         """What serves ``STREAM_PATH``."""

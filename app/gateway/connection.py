@@ -163,7 +163,9 @@ class Connection:
             case Run():
                 self._start_call(effect)
             case Watch(id_, query, cursor):
-                self._subscriptions[id_] = self._host.watches.begin(id_, query, cursor, self)
+                self._subscriptions[id_] = self._host.watches.begin(
+                    id_, query, cursor, self, self._address
+                )
             case Unwatch(id_):
                 subscription = self._subscriptions.pop(id_)
                 self.outbox.forget(subscription)

@@ -12,7 +12,7 @@ from app.domain.tables import THREADS, Keys, Reads, TableWrite, TableWrites, row
 from app.gateway.dependencies import Dependencies
 from app.gateway.live_query import LiveQuery
 from app.gateway.metrics import GatewayMetrics
-from app.gateway.ports import CountWrites, Functions
+from app.gateway.ports import Admit, CountWrites, Functions
 from app.gateway.queries import FunctionQuery
 from app.gateway.subscription import QuerySubscription
 from app.gateway.tasks import Tasks
@@ -34,18 +34,31 @@ class LiveQueries:
 
     def __init__(
         self,
+        *,
         functions: Functions,
+        admit: Admit,
         count_writes: CountWrites,
         tasks: Tasks,
         clock: Clock,
         metrics: GatewayMetrics,
     ) -> None:
+        """Hold what queries need.
+
+        Args:
+            functions: answer them.
+            admit: counts the first asking of each as a call of who watches it.
+            count_writes: finds writes that nobody announced.
+            tasks: own what runs.
+            clock: says when.
+            metrics: are told.
+        """
         self.tasks = tasks
         self.clock = clock
         self.metrics = metrics
         self.slots = asyncio.Semaphore(MAX_ASKED)
         self.timeline = ""
         self._functions = functions
+        self._admit = admit
         self._count_writes = count_writes
         self._ledger = WriteLedger()
         self._queries: dict[tuple[FunctionQuery, Identity], LiveQuery] = {}
@@ -64,7 +77,7 @@ class LiveQueries:
         key = subscription.query, subscription.viewer.identity
         live = self._queries.get(key)
         if live is None:
-            live = self._queries[key] = LiveQuery(*key, self)
+            live = self._queries[key] = LiveQuery(*key, subscription.address, self)
             self.metrics.live_queries.inc()
         self._homes[subscription] = live
         live.join(subscription)
@@ -146,6 +159,9 @@ class LiveQueries:
 
     async def ask(self, query: LiveQuery, reads: dict[str, Keys]) -> Json:
         """See ``QueryHost.ask``."""
+        if not query.is_admitted:
+            await self._admit(query.identity, query.address)
+            query.is_admitted = True
         self._asked.add(query)
         try:
             return await self._functions.read(

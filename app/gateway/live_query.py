@@ -85,9 +85,15 @@ class QueryHost(Protocol):
 class LiveQuery:
     """A query as one person asks it, and who watches it for him."""
 
-    def __init__(self, query: FunctionQuery, identity: Identity, host: QueryHost) -> None:
+    def __init__(
+        self, query: FunctionQuery, identity: Identity, address: str, host: QueryHost
+    ) -> None:
         self.query = query
         self.identity = identity
+        self.address = address
+        """Of who asked first."""
+        self.is_admitted = False
+        """Whether its first asking was counted; its host's to set."""
         self.reads: Reads = {}
         """What touches it; its host's to set."""
         self._host = host

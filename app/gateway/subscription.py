@@ -103,12 +103,14 @@ class Subscription:
 class QuerySubscription:
     """What a viewer asked of a function, under an id of its own.
 
-    ``is_behind``: its reader was too slow for the last answer.
+    ``address`` is where the viewer comes from; ``is_behind``: its reader was too slow for the
+    last answer.
     """
 
     id: str
     query: FunctionQuery
     viewer: Viewer
+    address: str = ""
     is_behind: bool = False
 
 

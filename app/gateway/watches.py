@@ -17,11 +17,11 @@ class Watches:
         self.queries = queries
 
     def begin(
-        self, id_: str, query: Query, cursor: Cursor | None, viewer: Viewer
+        self, id_: str, query: Query, cursor: Cursor | None, viewer: Viewer, address: str
     ) -> AnySubscription:
         """Begin a subscription: it is answered, and told of every change from then on."""
         if isinstance(query, FunctionQuery):
-            watch = QuerySubscription(id_, query, viewer)
+            watch = QuerySubscription(id_, query, viewer, address)
             self.queries.join(watch)
             return watch
         subscription = Subscription(id_, query, cursor, viewer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import Forbidden, TransientFault
+from app.domain.errors import Forbidden, RateLimited, TransientFault
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.storable import Json
 from app.domain.tables import Keys, TableWrite, row_key
@@ -36,6 +36,8 @@ class World:
         self.rows: dict[int, str] = {1: "new"}
         self.fault: Exception | None = None
         self.counters: dict[str, int] = {}
+        self.refuses = False
+        self.admitted: list[tuple[Identity, str]] = []
         self.asked: list[tuple[str, Identity]] = []
         self.gate = asyncio.Event()
         self.gate.set()
@@ -43,7 +45,14 @@ class World:
         self.tasks = Tasks()
         self.metrics = GatewayMetrics(Metrics())
         self.clock = HandClock()
-        self.queries = LiveQueries(self, self.count, self.tasks, self.clock, self.metrics)
+        self.queries = LiveQueries(
+            functions=self,
+            admit=self.admit,
+            count_writes=self.count,
+            tasks=self.tasks,
+            clock=self.clock,
+            metrics=self.metrics,
+        )
         self.queries.on_timeline("memory-1")
 
     async def call(self, ref: str, args: Any, *, caller: Identity, dedupe: str | None) -> Json:  # noqa: ANN401
@@ -63,6 +72,11 @@ class World:
             raise self.fault
         mine: dict[str, Json] = {"who": caller.user_id}
         return mine | {str(key): row for key, row in rows.items() if number in {None, key}}
+
+    async def admit(self, caller: Identity, address: str) -> None:
+        self.admitted.append((caller, address))
+        if self.refuses:
+            raise RateLimited("too many calls", {"retryAfter": 1})
 
     async def count(self, tables: Collection[str]) -> Mapping[str, int]:
         return {table: self.counters.get(table, 0) for table in tables}
@@ -348,3 +362,34 @@ async def test_when_hints_may_have_been_missed_everything_is_asked_again(world: 
     world.queries.on_timeline("memory-2")
     await world.settle()
     assert values(watching)[-1]["1"] == "lost commits"
+
+
+async def test_the_first_asking_of_each_query_counts_as_a_call(world: World) -> None:
+    world.watch(identity=ANN)
+    world.watch(identity=ANN, id_="t")
+    world.watch(ONE, identity=ANN)
+    await world.settle()
+    world.write(1, "paid")
+    await world.settle()
+
+    assert world.admitted == [(ANN, ""), (ANN, "")]
+
+
+async def test_a_query_beyond_the_limit_says_so_and_comes_by_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.gateway.live_query.RETRY_S", RETRY_S / 100)
+    world.refuses = True
+    watching = world.watch()
+    await wait_until(lambda: bool(sent(watching)), description="it is refused")
+    assert world.asked == []
+    world.refuses = False
+    await world.settle()
+
+    first, last = sent(watching)
+    assert (first["code"], first["data"], first["live"]) == (
+        "RATE_LIMITED",
+        {"retryAfter": 1},
+        True,
+    )
+    assert last["type"] == "snapshot"
