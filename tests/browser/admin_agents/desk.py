@@ -57,7 +57,7 @@ async def _speak(
             await asyncio.sleep(DELAY_S)
             yield f"{each} "
         return
-    if asked.startswith("Break") and Path(os.environ["BROKEN_FILE"]).exists():
+    if asked.startswith("Break") and _is_broken():
         raise ModelHTTPError(400, "scripted", {"message": "the model is out for lunch"})
     if found := re.match(r"Pay (\d+)", asked):
         yield f"I will pay {found[1]} of our suppliers."
@@ -74,6 +74,10 @@ async def _speak(
     for word in f"You said: {asked}".split():
         await asyncio.sleep(DELAY_S)
         yield f"{word} "
+
+
+def _is_broken() -> bool:
+    return Path(os.environ["BROKEN_FILE"]).exists()
 
 
 def _now(messages: list[ModelMessage]) -> tuple[str, list[str]]:

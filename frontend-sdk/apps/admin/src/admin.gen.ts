@@ -21,6 +21,63 @@ export interface AgentDetail {
   readonly unfinished: Readonly<Record<string, number>>;
 }
 
+/** Who may use an agent, and decide what it asks. */
+export interface AgentGovernance {
+  readonly agent: string;
+  readonly name: string;
+  /** null: whomever its access lets in */
+  readonly use: readonly string[] | null;
+  /** null: the same as use */
+  readonly approve: readonly string[] | null;
+  /** picked, by tool */
+  readonly approvers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One of `agents:adminAudit {agent?, limit?}`, newest first: who did what. */
+export interface AuditRow {
+  readonly id: number;
+  readonly at: string;
+  readonly actor: string | null;
+  /** null: the deployment */
+  readonly agent: string | null;
+  /** published, reset, restored, approvers, lists or models */
+  readonly action: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** What an override stands over. */
+export interface CodedAgent {
+  /** null: computed for each run */
+  readonly instructions: string | null;
+  readonly model: string;
+  readonly autonomy: "as_coded" | "always_ask";
+  readonly maxTurns: number;
+  readonly tools: readonly CodedTool[];
+}
+
+/** A tool as the code declares it. */
+export interface CodedTool {
+  readonly name: string;
+  readonly description: string | null;
+  readonly approvers: readonly string[];
+}
+
+/** `agents:adminGovernance`. */
+export interface GovernanceView {
+  readonly agents: readonly AgentGovernance[];
+  /** that may be chosen; null: any */
+  readonly models: readonly string[] | null;
+  readonly may: May;
+}
+
+/** What the caller's roles allow. */
+export interface May {
+  /** lists, approvers, models */
+  readonly manage: boolean;
+  /** publish, reset, restore */
+  readonly deploy: boolean;
+}
+
 /** What happened in one minute. */
 export interface MinuteRow {
   readonly minute: string;
@@ -28,6 +85,45 @@ export interface MinuteRow {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
+}
+
+/** What stands in place of the code's own word; what is left out is as coded. */
+export interface OverrideContent {
+  readonly instructions?: string;
+  readonly model?: string;
+  readonly autonomy?: "as_coded" | "always_ask";
+  readonly maxTurns?: number;
+  readonly toolsOff?: readonly string[];
+}
+
+/** Something that was published, or the draft. */
+export interface OverrideVersion {
+  /** from 1; null: the draft */
+  readonly version: number | null;
+  /** empty: everything is as coded */
+  readonly content: OverrideContent;
+  readonly author: string | null;
+  /** when it was published, or last saved */
+  readonly at: string;
+  readonly note: string | null;
+}
+
+/** `agents:adminOverrides {agent}`. */
+export interface OverrideView {
+  readonly agent: string;
+  readonly code: CodedAgent;
+  /** in force; null: nothing was ever published */
+  readonly version: number | null;
+  readonly inForce: OverrideContent;
+  readonly draft: OverrideVersion | null;
+  /** newest first */
+  readonly versions: readonly OverrideVersion[];
+  /** picked, by tool */
+  readonly approvers: Readonly<Record<string, readonly string[]>>;
+  /** that may be chosen; null: any */
+  readonly models: readonly string[] | null;
+  readonly audit: readonly AuditRow[];
+  readonly may: May;
 }
 
 /** `agents:adminRun {runId}`; null: there is no such run. */
@@ -61,6 +157,8 @@ export interface RunRow {
   readonly key: string;
   readonly agent: string;
   readonly agentVersion: string | null;
+  /** the version over the code that it goes by */
+  readonly override?: number;
   readonly owner: string | null;
   readonly title: string | null;
   readonly status: RunStatus;

@@ -84,22 +84,41 @@ function Admitted(props: {
   const connection = useConnection();
   const system = useQuery(api.system);
   const [user, setUser] = useState<string>();
+  const refusal = useRefusal();
   const identity = connection.name === "open" ? connection.identity : undefined;
 
   useEffect(() => {
     if (identity) setUser(identity.userId);
   }, [identity]);
-  useEffect(() => () => client.close(), [client]);
 
-  if (connection.name === "waiting" && connection.error?.code === "UNAUTHENTICATED") {
-    return <SignIn signIn={props.signIn} trouble={connection.error.message} />;
-  }
-  if (identity === null) {
-    return <SignIn signIn={props.signIn} trouble="The server knows nobody by this token." />;
+  if (refusal !== undefined) {
+    const again = (token: string) => {
+      client.close();
+      props.signIn(token);
+    };
+    return <SignIn signIn={again} trouble={refusal} />;
   }
   if (system.error?.code === "FORBIDDEN") {
     return <Refused user={user} roles={identity?.roles ?? []} signOut={props.signOut} />;
   }
   if (user === undefined) return <Loading what="the connection" />;
   return <App user={user} system={system} signOut={props.signOut} />;
+}
+
+/** Why the server does not take our token; it stays said while the client tries again. */
+function useRefusal(): string | undefined {
+  const connection = useConnection();
+  const client = useClient();
+  const [refusal, setRefusal] = useState<{ readonly of: ChatClient; readonly why: string }>();
+  const why =
+    connection.name === "waiting" && connection.error?.code === "UNAUTHENTICATED"
+      ? connection.error.message
+      : connection.name === "open" && connection.identity === null
+        ? "The server knows nobody by this token."
+        : undefined;
+  useEffect(() => {
+    if (why !== undefined) setRefusal({ of: client, why });
+  }, [client, why]);
+  // Who signs in anew has another client, and nothing was said of that one.
+  return refusal?.of === client ? refusal.why : undefined;
 }

@@ -58,6 +58,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactN
       aria-labelledby={titleId}
       data-testid="approval"
       data-approval-id={approval.id}
+      data-run-id={approval.runId}
       data-tool-call-id={approval.toolCallId}
     >
       <header>
@@ -88,7 +89,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactN
       </header>
       <Why approval={approval} asked={asked} />
       {mode !== "editing" && (
-        <section className="arguments" aria-label="Arguments">
+        <div className="arguments">
           <div className="switch">
             <h3>With</h3>
             <button
@@ -101,7 +102,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactN
             </button>
           </div>
           {asJson ? <Json value={approval.input} /> : <Readable value={approval.input} />}
-        </section>
+        </div>
       )}
       <p className="then" data-testid="consequence">
         <strong>On approve:</strong>{" "}

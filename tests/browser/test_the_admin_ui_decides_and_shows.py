@@ -1,0 +1,317 @@
+"""An operator at a browser decides what waits, and sees what every run does."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import PATIENCE_MS, SHOTS
+from tests.support.admin_screen import AdminScreen, Desk, keep
+from tests.support.dev_process import ROOT, DevProcess, dev_process
+from tests.support.wait_until import wait_until_sync
+
+Open = Callable[..., AdminScreen]
+ADDRESSES = ("", "decided", "runs", "threads", "agents", "agents/desk", "system")
+STILL_USABLE_S = 4.0
+"""For five hundred cards to be there, on a machine that does other things besides."""
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("admin") / "broken"
+
+
+@pytest.fixture(scope="module")
+def dev(broken: Path) -> Iterator[DevProcess]:
+    agents = ROOT / "tests" / "browser" / "admin_agents"
+    with dev_process(agents=agents, workers=2, env={"BROKEN_FILE": str(broken)}) as process:
+        yield process.start()
+
+
+@pytest.fixture(scope="module")
+def person(dev: DevProcess) -> Desk:
+    return Desk(dev)
+
+
+@pytest.fixture
+def open_admin(browser: Browser, dev: DevProcess) -> Iterator[Open]:
+    """Open the admin UI in a browser of its own."""
+    with ExitStack() as stack:
+
+        def open_(path: str = "", *, width: int = 1280) -> AdminScreen:
+            context = browser.new_context(viewport={"width": width, "height": 860})
+            stack.callback(context.close)
+            context.set_default_timeout(PATIENCE_MS)
+            return AdminScreen(context.new_page(), dev.url).go(path)
+
+        yield open_
+
+
+@pytest.mark.req("ADM-09", "APR-04", "APR-05", "APR-31")
+def test_a_gated_run_appears_without_a_reload_and_goes_on_when_it_is_approved(
+    person: Desk, open_admin: Open
+) -> None:
+    desk, other = open_admin(), open_admin("decided")
+    expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+    run = person.say("Pay 1 for the hemp", title="Hemp from the Baltic")
+    card = desk.approvals(run)
+    expect(card).to_have_count(1)
+    expect(card).to_contain_text("desk asks for dev-user in “Hemp from the Baltic”")
+    expect(card.get_by_test_id("said")).to_contain_text("Pay 1 for the hemp")
+    expect(card).to_contain_text("Supplier 1")
+    expect(card.get_by_test_id("consequence")).to_contain_text("Send money from the shop's account")
+    expect(card.get_by_test_id("expiry")).to_contain_text("rejected by itself in 48 h")
+    card.get_by_test_id("approve").click()
+
+    expect(card).to_have_count(0)
+    expect(desk.by("just-decided")).to_contain_text("pay was approved by dev-admin, in a browser")
+    decision = other.by("decision").first
+    expect(decision).to_have_attribute("data-status", "approved")
+    expect(decision.get_by_test_id("audit")).to_contain_text("dev-admin, in a browser")
+    other.go(f"runs/{run['runId']}").expect_run("completed")
+
+
+@pytest.mark.req("APR-11", "APR-12", "APR-13", "ADM-09")
+def test_an_edit_is_checked_in_place_by_the_page_and_by_the_server_and_then_taken(
+    person: Desk, open_admin: Open
+) -> None:
+    tab = open_admin()
+    card = tab.approvals(person.say("Pay 1 for tar"))
+    card.get_by_test_id("edit").click()
+
+    card.get_by_test_id("field-cents").fill("a lot")
+    card.get_by_test_id("confirm-edit").click()
+    expect(card.get_by_test_id("edit-trouble")).to_have_text("This has to be a number.")
+
+    card.get_by_test_id("field-cents").fill("12.5")
+    card.get_by_test_id("confirm-edit").click()
+    expect(card.get_by_test_id("edit-trouble")).to_contain_text("cents")
+    expect(card.get_by_test_id("field-cents")).to_have_attribute("aria-invalid", "true")
+
+    card.get_by_test_id("field-cents").fill("0")
+    card.get_by_test_id("confirm-edit").click()
+    expect(card).to_have_count(0)
+    tab.by("tab-decided").click()
+    changed = tab.by("decision").first.get_by_test_id("edit-diff")
+    expect(changed).to_contain_text(re.compile(r"cents\s*1250\s*0"))
+
+
+@pytest.mark.req("APR-06", "APR-31")
+def test_a_rejection_carries_its_reason_to_the_agent_and_the_record(
+    person: Desk, open_admin: Open
+) -> None:
+    tab = open_admin()
+    run = person.say("Pay 1 for nothing")
+    card = tab.approvals(run)
+    card.get_by_test_id("reject").click()
+    card.get_by_test_id("reason").fill("nobody knows them")
+    card.get_by_test_id("confirm-reject").click()
+    expect(card).to_have_count(0)
+
+    tab.go(f"runs/{run['runId']}").expect_run("completed")
+    expect(tab.by("audit")).to_contain_text("“nobody knows them”")
+    tab.go(f"threads/{run['sessionId']}")
+    expect(tab.page.get_by_role("log")).to_contain_text("nobody knows them")
+
+
+@pytest.mark.req("APR-08", "APR-15", "ADM-09")
+def test_three_calls_are_decided_together_after_a_reload_in_the_middle(
+    person: Desk, open_admin: Open
+) -> None:
+    tab = open_admin()
+    run = person.say("Pay 3 at month's end")
+    cards = tab.approvals(run)
+    expect(cards).to_have_count(3)
+    expect(cards.first.get_by_test_id("consequence")).to_contain_text("2 other calls")
+    cards.first.get_by_test_id("select").check()
+    tab.page.reload()
+    expect(cards).to_have_count(3)
+
+    for index in range(3):
+        cards.nth(index).get_by_test_id("select").check()
+    expect(tab.by("selected-count")).to_contain_text("3 of")
+    tab.by("approve-selected").click()
+
+    expect(cards).to_have_count(0)
+    tab.go(f"runs/{run['runId']}").expect_run("completed")
+    expect(tab.by("audit")).to_have_count(3)
+
+
+@pytest.mark.req("APR-33")
+def test_what_somebody_else_decided_goes_away_and_says_who_it_was(
+    person: Desk, open_admin: Open, dev: DevProcess
+) -> None:
+    tab = open_admin()
+    run = person.say("Pay 1 for speed")
+    card = tab.approvals(run)
+    expect(card).to_have_count(1)
+    Desk(dev, role="admin").call(
+        "agents:agentResolveApproval",
+        key=run["sessionId"],
+        toolCallId="c0",
+        decision="denied",
+        via="cli",
+    )
+
+    expect(tab.by("just-decided")).to_contain_text(
+        "pay was rejected by dev-admin, on the command line"
+    )
+    expect(card).to_have_count(0)
+
+
+@pytest.mark.req("IMP-16")
+def test_a_runs_page_tells_its_steps_waits_and_workers(person: Desk, open_admin: Open) -> None:
+    tab = open_admin()
+    run = person.say("Pay 1 for the timeline")
+    tab.approvals(run).get_by_test_id("to-run").click()
+    tab.expect_run("awaiting_input")
+    expect(tab.by("timeline")).to_contain_text("Waits for a person")
+    Desk(person.dev, role="admin").call(
+        "agents:agentResolveApproval", key=run["sessionId"], toolCallId="c0", decision="approved"
+    )
+    tab.expect_run("completed")
+
+    kinds = tab.by("timeline-row").evaluate_all("rows => rows.map(row => row.dataset.kind)")
+    assert [kind for kind in kinds if kind != "other"][:4] == ["turn", "llm", "wait", "tool"]
+    tab.page.locator('[data-step="tool:pay:c0"] button').click()
+    expect(tab.by("step-detail")).to_contain_text("worker-")
+    expect(tab.by("step-detail")).to_contain_text("epoch: 2")
+    expect(tab.by("step-detail")).to_contain_text("Supplier 1")
+
+
+@pytest.mark.req("IMP-16", "RUN-03")
+def test_a_run_that_waits_is_cancelled_and_one_that_failed_is_retried(
+    person: Desk, open_admin: Open, broken: Path
+) -> None:
+    waiting = person.say("Pay 1 in vain")
+    tab = open_admin(f"runs/{waiting['runId']}")
+    tab.by("cancel-run").click()
+    tab.expect_run("cancelled")
+
+    broken.touch()
+    failed = person.say("Break something")
+    tab.go(f"runs/{failed['runId']}").expect_run("failed")
+    expect(tab.by("run-error")).to_contain_text("out for lunch")
+    broken.unlink()
+    tab.by("retry-run").click()
+    tab.expect_run("completed")
+
+
+@pytest.mark.req("IMP-16")
+def test_a_run_and_the_one_that_it_asked_for_lead_to_each_other(
+    person: Desk, open_admin: Open
+) -> None:
+    run = person.say("Ask where the tar is", title="Looking for tar")
+    tab = open_admin(f"runs/{run['runId']}")
+    tab.expect_run("completed")
+    tab.by("run-row").get_by_role("link").click()
+    expect(tab.by("run-facts")).to_contain_text("clerk")
+    tab.by("parent").click()
+    expect(tab.page.get_by_role("heading", name="Looking for tar")).to_be_visible()
+
+
+@pytest.mark.req("ADM-10", "IMP-16")
+def test_an_agent_is_talked_to_from_its_page_and_the_talk_is_live(open_admin: Open) -> None:
+    tab = open_admin("agents/desk")
+    tab.by("prompt").fill("Hello from the page")
+    tab.by("start").click()
+    log = tab.page.get_by_role("log")
+    expect(log).to_contain_text("You said: Hello from the page")
+    expect(tab.by("user")).to_have_text("dev-admin")
+
+    tab.by("signal").fill("One more thing")
+    tab.by("send-signal").click()
+    expect(log).to_contain_text("You said: One more thing")
+    tab.by("nav-threads").click()
+    expect(tab.by("thread-row").first).to_contain_text("dev-admin")
+
+
+@pytest.mark.req("ACC-08")
+def test_who_lacks_the_role_is_told_so_and_can_sign_in_as_somebody_else(
+    person: Desk, open_admin: Open, dev: DevProcess
+) -> None:
+    tab = open_admin()
+    tab.by("sign-out").click()
+    tab.by("token").fill("not a token")
+    tab.page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(tab.by("token-trouble")).to_be_visible()
+
+    tab.by("token").fill(person.token)
+    tab.page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(tab.by("refused")).to_contain_text("You are signed in as dev-user, without a role")
+    expect(tab.by("approval")).to_have_count(0)
+    tab.page.get_by_role("button", name="another token").click()
+    tab.by("token").fill(Desk(dev, role="admin").token)
+    tab.page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(tab.by("user")).to_have_text("dev-admin")
+
+
+@pytest.mark.req("IMP-04")
+def test_a_gateway_that_goes_away_is_said_and_what_changed_meanwhile_is_caught_up(
+    person: Desk, open_admin: Open, dev: DevProcess
+) -> None:
+    tab = open_admin()
+    expect(tab.by("connection")).to_have_attribute("data-state", "open")
+    dev.wait_for_another("gateway", dev.kill("gateway"))
+    run = person.say("Pay 1 after the fall")
+
+    expect(tab.approvals(run)).to_have_count(1)
+    expect(tab.by("connection")).to_have_attribute("data-state", "open")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_can_be_read_by_anybody_at_any_width(
+    person: Desk, open_admin: Open, width: int
+) -> None:
+    run = person.say("Pay 2 for the pictures", title=f"Pictures of {width}")
+    tab = open_admin(width=width)
+    more = (f"runs/{run['runId']}", f"threads/{run['sessionId']}")
+    found: dict[str, list[str]] = {}
+    for address in (*ADDRESSES, *more):
+        tab.page.emulate_media(color_scheme="light")
+        tab.go(address)
+        expect(tab.page.get_by_role("heading", level=1)).to_be_visible()
+        expect(tab.page.locator(".loading")).to_have_count(0)
+        tab.expect_no_sideways_scroll()
+        name = ("one-" if "/" in address else "") + (address.partition("/")[0] or "inbox")
+        keep(tab, SHOTS / "admin", f"{name}-{width}-light")
+        wrong = tab.violations()
+        tab.page.emulate_media(color_scheme="dark")
+        keep(tab, SHOTS / "admin", f"{name}-{width}-dark")
+        if wrong := [*wrong, *tab.violations("color-contrast")]:
+            found[address] = wrong
+
+    assert found == {}
+
+
+@pytest.mark.req("ADM-09")
+def test_five_hundred_that_wait_stay_usable(person: Desk, open_admin: Open) -> None:
+    runs = [person.say("Pay 250") for _ in range(2)]
+    admin = Desk(person.dev, role="admin")
+    wait_until_sync(
+        lambda: len(admin.call("agents:agentApprovals", limit=1000)) >= 500,
+        description="five hundred calls wait",
+        timeout_s=30,
+    )
+    tab = open_admin()
+    expect(tab.by("approval").nth(499)).to_be_attached()
+    began = time.monotonic()
+    tab.by("select-all").click()
+    expect(tab.by("selected-count")).to_contain_text("selected, in")
+    tab.by("select-all").click()
+    newest = tab.by("approval").last
+    newest.scroll_into_view_if_needed()
+    newest.get_by_test_id("reject").click()
+    newest.get_by_test_id("reason").fill("too many")
+    took = time.monotonic() - began
+    tab.by("select-all").click()
+    tab.by("reject-selected").click()
+    expect(tab.by("empty")).to_be_visible(timeout=30_000)
+
+    assert took < STILL_USABLE_S
+    assert len(runs) == 2
