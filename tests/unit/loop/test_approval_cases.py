@@ -15,7 +15,6 @@ from app import Agent, ApprovalPolicy, ToolContext, tool
 from app.authoring.tools import Tool
 from app.domain.approval import Approval, ApprovalStatus, Decider, Decision, NewDecision
 from app.domain.errors import Conflict
-from app.domain.ports import OnBusy
 from app.domain.run import RunStatus
 from app.domain.storable import Json
 from tests.support.agent_world import ALICE, AgentWorld, no_backoff
@@ -74,14 +73,14 @@ async def test_b14_a_tool_that_wants_something_after_its_effect_has_run_once(kin
 
 
 @pytest.mark.parametrize("on_busy", ["reject", "queue", "replace", "steer"])
-async def test_b30_an_undecided_call_is_never_taken_for_approved(on_busy: Any) -> None:  # noqa: ANN401
+async def test_b30_an_undecided_call_is_never_taken_for_approved(on_busy: Any) -> None:  # noqa: ANN401  # one of the words
     gated = Gated()
     model = ScriptedModel(Says(calls=[Asks("sign", id="c1")]), "Hello again.")
     agent = Agent(model=model, tools=gated.tools, on_concurrent_run=on_busy)
     async with AgentWorld(agent) as world:
         world.worker()
         run = await world.parked(await world.say("sign it"))
-        if agent.on_concurrent_run is OnBusy.REJECT:
+        if on_busy == "reject":
             with pytest.raises(Conflict):
                 await world.say("go on")
         else:
