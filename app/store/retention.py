@@ -3,51 +3,26 @@
 from app.store.calls import forget_old_calls
 from app.store.executors import Executor
 
-_FORGET_TIMERS = """
-DELETE FROM agent_timers
- WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_timers
-                           WHERE fired_at IS NOT NULL
-                             AND fired_at < clock_timestamp() - interval '24 hours' LIMIT $1))
-RETURNING 1
-"""
-_FORGET_SIGNALS = """
-DELETE FROM agent_signals
- WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_signals
-                           WHERE read_at IS NOT NULL
-                             AND read_at < clock_timestamp() - interval '24 hours' LIMIT $1))
-RETURNING 1
-"""
 
-_FORGET_CALLS = """
-DELETE FROM agent_scheduled_calls
- WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_scheduled_calls
-                           WHERE made_at IS NOT NULL
-                             AND made_at < clock_timestamp() - interval '24 hours' LIMIT $1))
-RETURNING 1
-"""
-_FORGET_NOTICES = """
-DELETE FROM agent_notices
- WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_notices
-                           WHERE settled_at IS NOT NULL
-                             AND settled_at < clock_timestamp() - interval '24 hours' LIMIT $1))
-RETURNING 1
-"""
-_FORGET_DECKS = """
-DELETE FROM agent_cron_decks
- WHERE ctid = ANY (ARRAY (SELECT ctid FROM agent_cron_decks
-                           WHERE NOT holds
-                             AND seen_at < clock_timestamp() - interval '24 hours' LIMIT $1))
+def _forgetting(table: str, what: str) -> str:
+    """Return the statement that deletes up to ``$1`` rows of which this holds."""
+    return f"""
+DELETE FROM {table} WHERE ctid = ANY (ARRAY (SELECT ctid FROM {table} WHERE {what} LIMIT $1))
 RETURNING 1
 """
 
 
-_FORGETTING = (
-    _FORGET_TIMERS,
-    _FORGET_SIGNALS,
-    _FORGET_CALLS,
-    _FORGET_NOTICES,
-    _FORGET_DECKS,
+_DAY_AGO = "clock_timestamp() - interval '24 hours'"
+_FORGETTING = tuple(
+    _forgetting(table, f"{over} IS NOT NULL AND {over} < {_DAY_AGO}")
+    for table, over in (
+        ("agent_timers", "fired_at"),
+        ("agent_signals", "read_at"),
+        ("agent_scheduled_calls", "made_at"),
+        ("agent_notices", "settled_at"),
+    )
 )
+_FORGET_DECKS = _forgetting("agent_cron_decks", f"NOT holds AND seen_at < {_DAY_AGO}")
 
 
 async def forget_what_is_over(executor: Executor, limit: int = 5000) -> int:
@@ -57,6 +32,6 @@ async def forget_what_is_over(executor: Executor, limit: int = 5000) -> int:
     signal, sent again, is known.  Decks of crons that no worker had for a day go with them.
     """
     forgotten = await forget_old_calls(executor, limit)
-    for statement in _FORGETTING:
+    for statement in (*_FORGETTING, _FORGET_DECKS):
         forgotten += len(await executor.fetch(statement, limit))
     return forgotten
