@@ -20,17 +20,17 @@ ROUNDS = 25
 COURSES = int(os.environ.get("REACTIVE_COURSES", "60"))
 
 
-async def run(seed: str, url: str) -> None:
+async def run(seed: str, url: str, rounds: int) -> None:
     print(f"REACTIVE_SEED={seed}")  # noqa: T201 - pytest shows it when the course fails
     course = Course(seed)
     create_tables(url, course.schema.metadata)
     async with reactive_world(url, course.schema.metadata, course.declared) as world:
-        await course.run(world, ROUNDS)
+        await course.run(world, rounds)
 
 
 @pytest.mark.parametrize("number", range(4))
 async def test_every_last_push_equals_a_fresh_read(database_url: str, number: int) -> None:
-    await run(seed_of(number), database_url)
+    await run(seed_of(number), database_url, ROUNDS // 2)
 
 
 @pytest.mark.long
@@ -38,4 +38,4 @@ async def test_every_last_push_equals_a_fresh_read(database_url: str, number: in
 async def test_every_last_push_equals_a_fresh_read_in_many_courses(
     database_url: str, number: int
 ) -> None:
-    await run(seed_of(number), database_url)
+    await run(seed_of(number), database_url, ROUNDS)
