@@ -8,7 +8,7 @@ change is hinted, read, encoded and written as a delta; only Postgres is left ou
 import asyncio
 import json
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import uvicorn
 import uvloop
@@ -17,8 +17,10 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
+from app.domain.errors import NotFound
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.storable import Json
+from app.domain.tables import Keys
 from app.gateway.asgi import Gateway
 from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
 from app.telemetry.metrics import Metrics
@@ -45,6 +47,12 @@ class _Publish:
         self._threads.say(KEY, self._text, turn=self._turn)
         return None
 
+    async def read(
+        self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
+    ) -> Json:
+        del args, caller, reads
+        raise NotFound(f"no function {ref!r}")
+
 
 async def ropewalk(listening: socket.socket, size: int) -> None:
     """Serve the gateway; ``size`` is of the message's text."""
@@ -53,11 +61,16 @@ async def ropewalk(listening: socket.socket, size: int) -> None:
         del token
         return ANONYMOUS
 
+    async def no_writes(tables: Collection[str]) -> Mapping[str, int]:
+        del tables
+        return {}
+
     threads = MemoryThreads()
     threads.start(KEY, "go")
     gateway = Gateway(
         reader=threads.reader,
         functions=_Publish(threads, size),
+        count_writes=no_writes,
         authenticate=nobody,
         token_source=FakeTokens().connect,
         clock=HandClock(),
