@@ -226,7 +226,7 @@ def test_an_agent_is_talked_to_from_its_page_and_the_talk_is_live(open_admin: Op
 
     tab.by("signal").fill("One more thing")
     tab.by("send-signal").click()
-    expect(log).to_contain_text("You said: One more thing")
+    expect(log).to_contain_text("One more thing")
     tab.by("nav-threads").click()
     expect(tab.by("thread-row").first).to_contain_text("dev-admin")
 

@@ -1,6 +1,7 @@
 /** A run's waterfall: the order of bars, waits between them, and an axis that long waits do not eat. */
 
 import { describe, expect, test } from "vitest";
+import { contentOf } from "../src/runs/content.js";
 import { type Row, stepWords, timelineOf } from "../src/runs/timeline.js";
 import { aDetail, anApproval, aStep, at, ms } from "./build.js";
 
@@ -125,5 +126,54 @@ describe("the axis", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(places[0]).toBe(0);
     expect(Math.max(...places)).toBe(1);
+  });
+});
+
+describe("what a step was about", () => {
+  const common = { runId: "run-1", status: "complete" as const, createdAt: at(0) };
+  const messages = [
+    {
+      ...common,
+      id: "m1",
+      seq: 1,
+      role: "assistant",
+      text: "I will pay",
+      model: "scripted",
+      parts: [
+        { type: "thinking", text: "Hm" },
+        { type: "text", text: "I will pay" },
+        { type: "tool_call", toolCallId: "c1", name: "pay", input: { cents: 0 } },
+      ],
+    },
+    {
+      ...common,
+      id: "m2",
+      seq: 2,
+      role: "tool",
+      text: "",
+      parts: [{ type: "tool_result", toolCallId: "c1", name: "pay", output: false }],
+    },
+  ];
+
+  test("a model call said, thought and asked for something", () => {
+    const step = aStep("llm:turn:0", 0, 1, { value: { message: "m1" } });
+
+    expect(contentOf(step, { messages })).toMatchObject({
+      text: "I will pay",
+      thinking: "Hm",
+      calls: [{ name: "pay", input: { cents: 0 } }],
+      model: "scripted",
+    });
+  });
+
+  test("a tool was asked with arguments and answered, falsy answers too", () => {
+    const step = aStep("tool:pay:c1", 0, 1, { value: "m2" });
+
+    expect(contentOf(step, { messages })).toMatchObject({ asked: { cents: 0 }, answered: false });
+  });
+
+  test("a step that wrote no message is what it returned", () => {
+    expect(contentOf(aStep("timer:x", null, 1), { messages })).toBeUndefined();
+    expect(contentOf(aStep("timer:x", null, 1, { value: [1] }), { messages })).toBeUndefined();
   });
 });

@@ -19,6 +19,7 @@ export interface Asked {
 
 const NEAR = "400px";
 const PAGE = 20;
+const AGAIN_MS = 3_000;
 const known = new WeakMap<ChatClient, Map<string, Promise<Asked>>>();
 
 export function useAsked(
@@ -30,21 +31,28 @@ export function useAsked(
   useEffect(() => {
     if (card.current === null) return;
     let gone = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = (): void => {
+      askOnce(client, approval).then(
+        (found) => !gone && setAsked(found),
+        // The card is complete without it, and better with it.
+        () => {
+          if (!gone) timer = setTimeout(look, AGAIN_MS);
+        },
+      );
+    };
     const observer = new IntersectionObserver(
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
         observer.disconnect();
-        askOnce(client, approval).then(
-          (found) => !gone && setAsked(found),
-          // The card is complete without it.
-          () => {},
-        );
+        look();
       },
       { rootMargin: NEAR },
     );
     observer.observe(card.current);
     return () => {
       gone = true;
+      clearTimeout(timer);
       observer.disconnect();
     };
   }, [client, approval, card]);

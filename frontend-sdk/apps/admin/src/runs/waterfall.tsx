@@ -2,9 +2,9 @@
 
 import { type ReactNode, useState } from "react";
 import type { RunDetail } from "../admin.gen.js";
-import { Json, Tree } from "../ui/json.js";
 import { duration } from "../ui/moments.js";
 import { useNow } from "../ui/time.js";
+import { StepDetail } from "./step-detail.js";
 import { type Row, stepWords, type Timeline, timelineOf } from "./timeline.js";
 
 export function Waterfall({ detail }: { readonly detail: RunDetail }): ReactNode {
@@ -19,6 +19,7 @@ export function Waterfall({ detail }: { readonly detail: RunDetail }): ReactNode
           <Bar
             key={row.id}
             row={row}
+            detail={detail}
             timeline={timeline}
             open={open === row.id}
             toggle={() => setOpen(open === row.id ? undefined : row.id)}
@@ -38,12 +39,13 @@ export function Waterfall({ detail }: { readonly detail: RunDetail }): ReactNode
 
 interface BarProps {
   readonly row: Row;
+  readonly detail: RunDetail;
   readonly timeline: Timeline;
   readonly open: boolean;
   readonly toggle: () => void;
 }
 
-function Bar({ row, timeline, open, toggle }: BarProps): ReactNode {
+function Bar({ row, detail, timeline, open, toggle }: BarProps): ReactNode {
   const name = stepWords(row);
   const took = duration(row.step?.durationMs ?? row.end - row.start);
   const attempts = row.step?.attempts ?? 1;
@@ -97,40 +99,11 @@ function Bar({ row, timeline, open, toggle }: BarProps): ReactNode {
       >
         {line}
       </button>
-      {open && (
-        <section
-          id={detailId}
-          className="step-detail"
-          aria-label={step.name}
-          data-testid="step-detail"
-        >
-          <p className="soft facts">
-            <code>{step.name}</code>
-            {step.attempts !== null && <span>attempts: {step.attempts}</span>}
-            {step.worker !== null && <span>worker: {step.worker}</span>}
-            {step.epoch !== null && <span>epoch: {step.epoch}</span>}
-            {tokensOf(step.value) && <span>{tokensOf(step.value)}</span>}
-            {step.startedAt === null && <span>stored from outside of a worker</span>}
-          </p>
-          <Tree value={step.value} />
-          <details>
-            <summary>JSON</summary>
-            <Json value={step.value} />
-          </details>
-        </section>
-      )}
+      {open && <StepDetail id={detailId} step={step} detail={detail} />}
     </li>
   );
 }
 
 function place(left: number, width: number): { readonly left: string; readonly width: string } {
   return { left: `${left * 100}%`, width: `max(2px, ${width * 100}%)` };
-}
-
-function tokensOf(value: unknown): string | undefined {
-  const usage = (value as { usage?: { inputTokens?: unknown; outputTokens?: unknown } } | null)
-    ?.usage;
-  if (typeof usage?.inputTokens !== "number" || typeof usage.outputTokens !== "number")
-    return undefined;
-  return `${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
 }

@@ -1,0 +1,57 @@
+/**
+ * What a step was about: the journal names the message that a step wrote, the message has the words.
+ */
+
+import type { Message } from "ropewalk";
+import type { RunDetail, StepRow } from "../admin.gen.js";
+
+export interface Content {
+  /** The arguments of a tool. */
+  readonly asked: unknown;
+  readonly answered: unknown;
+  /** What the model said and thought. */
+  readonly text: string;
+  readonly thinking: string;
+  readonly calls: readonly { readonly name: string; readonly input: unknown }[];
+  readonly model: string | undefined;
+  readonly tokens: { readonly input: number; readonly output: number } | undefined;
+}
+
+/** Return what is known of a step besides its value; undefined where it wrote no message. */
+export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): Content | undefined {
+  const messages = detail.messages as readonly Message[];
+  const id = messageId(step.value);
+  const message = messages.find((one) => one.id === id);
+  if (message === undefined) return undefined;
+  const result = message.parts.find((part) => part.type === "tool_result");
+  const thoughts = message.parts.flatMap((part) => (part.type === "thinking" ? [part.text] : []));
+  return {
+    asked: result && inputOf(messages, result.toolCallId),
+    answered: result?.output,
+    text: message.role === "assistant" ? message.text : "",
+    thinking: thoughts.join("\n\n"),
+    calls: message.parts.flatMap((part) =>
+      part.type === "tool_call" ? [{ name: part.name, input: part.input }] : [],
+    ),
+    model: message.model,
+    tokens: message.usage && {
+      input: message.usage.inputTokens,
+      output: message.usage.outputTokens,
+    },
+  };
+}
+
+function messageId(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  const named = (value as { readonly message?: unknown } | null)?.message;
+  return typeof named === "string" ? named : undefined;
+}
+
+function inputOf(messages: readonly Message[], toolCallId: string): unknown {
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type === "tool_call" && part.toolCallId === toolCallId) return part.input;
+    }
+  }
+  return undefined;
+}
