@@ -115,6 +115,17 @@ class Settings(BaseSettings):
         None, description="With which the webhook's bodies are signed; at least 16 characters."
     )
 
+    project_manage_roles: str = Field(
+        "",
+        description="Roles that may say who uses an agent, who decides what it asks, and which "
+        "models may be chosen (`project:manage`), separated by commas. `admin` may always.",
+    )
+    project_deploy_roles: str = Field(
+        "",
+        description="Roles that may publish what counts over an agent's code, and take it back "
+        "(`project:deploy`), separated by commas. `admin` may always.",
+    )
+
     ropewalk_model: str = Field(
         "",
         description="Model of agents that say `default`, as `provider:model`. Empty: the provider "
@@ -186,3 +197,8 @@ class Settings(BaseSettings):
     def drain(self) -> timedelta:
         """How long a tool in flight gets to finish when its worker is told to stop."""
         return timedelta(seconds=self.drain_s)
+
+
+def roles_in(listed: str) -> frozenset[str]:
+    """Return the roles of a setting that lists them."""
+    return frozenset(filter(None, (each.strip() for each in listed.split(","))))

@@ -24,6 +24,7 @@ from app.domain.storable import Json
 from app.functions.ports import ThreadWriter
 from app.functions.registry import FunctionRegistry
 from app.functions.scheduled import call_target
+from app.models.resolve import ModelSource
 from app.threads.access import (
     Access,
     check_may_retry,
@@ -51,6 +52,11 @@ class AgentCard(Protocol):
     @property
     def on_concurrent_run(self) -> OnBusy:
         """What a start does on a thread that has an unfinished run."""
+        ...
+
+    @property
+    def model(self) -> ModelSource:
+        """Which model answers, as its code says."""
         ...
 
     @property

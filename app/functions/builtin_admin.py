@@ -217,7 +217,7 @@ def _asks(needs: object) -> str:
 
 
 def _run_row(row: Mapping[str, Any]) -> dict[str, JsonValue]:
-    return _row(row)
+    return _row(row, drop=("override",) if row["override"] is None else ())
 
 
 def _step_row(row: Mapping[str, Any]) -> dict[str, JsonValue]:

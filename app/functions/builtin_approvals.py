@@ -16,11 +16,13 @@ from app.authoring.functions import FunctionKind, ServerFunction, action
 from app.domain.approval import Approval, Decider, Decision, NewDecision, Place
 from app.domain.errors import ClientFault, InvalidArgument, NotFound
 from app.domain.identity import Identity
+from app.domain.override import UNGOVERNED, Governed
+from app.domain.ports import GovernanceReader
 from app.domain.storable import Json
-from app.domain.tables import THREADS
+from app.domain.tables import GOVERNANCE, THREADS
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_reads import Key
-from app.threads.approvers import check_may_decide, may_decide
+from app.threads.approvers import as_governed, check_may_decide, may_decide
 from app.threads.limits import INBOX_LIMIT, MAX_BATCH, MAX_REASON, PAGE_LIMIT_MAX
 from app.threads.views import approval_record
 
@@ -56,6 +58,7 @@ class ApprovalFunctions:
         check_input: CheckInput,
         *,
         open_threads_decide: bool,
+        governance: GovernanceReader,
     ) -> None:
         """Hold what the functions need.
 
@@ -65,7 +68,9 @@ class ApprovalFunctions:
             check_input: says whether a tool takes what a person made of its arguments.
             open_threads_decide: whether whoever knows an ownerless thread's key may decide
                 its approvals (R9).
+            governance: says what operators say of the agents.
         """
+        self._governance = governance
         self._runs = runs
         self._agents = agents
         self._check_input = check_input
@@ -78,7 +83,7 @@ class ApprovalFunctions:
                 self.approvals,
                 kind=FunctionKind.QUERY,
                 name="agent_approvals",
-                reads=(THREADS,),
+                reads=(THREADS, GOVERNANCE),
             ),
             action(name="agent_resolve_approval", idempotent=True)(self.resolve),
             action(name="agent_resolve_approvals", idempotent=True)(self.resolve_all),
@@ -103,8 +108,10 @@ class ApprovalFunctions:
             agents=self._responsible_for(ctx.auth),
             limit=limit,
         )
+        governed = await self._governance.governed()
         return [
-            approval_record(each, may_decide=self._may_decide(each, ctx.auth)) for each in found
+            approval_record(each, may_decide=self._may_decide(each, ctx.auth, governed))
+            for each in (as_governed(one, governed.of(one.agent)) for one in found)
         ]
 
     async def resolve(
@@ -172,17 +179,20 @@ class ApprovalFunctions:
                 key=key, everything=True, calls=[each.tool_call_id for each in decisions]
             )
         }
+        governed = await self._governance.governed({each.agent for each in waiting.values()})
         thread_id = ""
         for each in decisions:
             with _naming(each.tool_call_id):
                 found = waiting.get(each.tool_call_id)
+                governance = UNGOVERNED if found is None else governed.of(found.agent)
                 if found is None and may_know:
                     raise NotFound(f"no approval for tool call {each.tool_call_id!r}")
                 approval = check_may_decide(
-                    found,
+                    found and as_governed(found, governance),
                     by.identity,
                     responsible=self._responsible(found),
                     open_threads=self._open_threads,
+                    governance=governance,
                 )
                 self._check_edit(approval, each)
             thread_id = approval.thread_id
@@ -198,12 +208,13 @@ class ApprovalFunctions:
             raise InvalidArgument(f"the arguments of {approval.name} may not be changed")
         self._check_input(approval.agent, approval.name, edited)
 
-    def _may_decide(self, approval: Approval, caller: Identity) -> bool:
+    def _may_decide(self, approval: Approval, caller: Identity, governed: Governed) -> bool:
         return may_decide(
             approval,
             caller,
             responsible=self._responsible(approval),
             open_threads=self._open_threads,
+            governance=governed.of(approval.agent),
         )
 
     def _responsible(self, approval: Approval | None) -> str | None:

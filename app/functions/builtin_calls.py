@@ -12,21 +12,27 @@ from pydantic import Field, JsonValue
 from app.authoring.contexts import ActionContext, MutationContext
 from app.authoring.functions import ServerFunction, action, mutation
 from app.domain.errors import InvalidArgument
+from app.domain.ports import GovernanceReader
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_reads import Key
+from app.models.catalog import check_allowed
 from app.threads.access import (
     check_may_retry,
     check_may_start,
     readable_thread,
 )
+from app.threads.governing import check_may_use
 
 
 class AgentCallFunctions:
     """The calls, over the agents that were loaded."""
 
-    def __init__(self, runs: AgentRuns, agents: Mapping[str, AgentCard]) -> None:
+    def __init__(
+        self, runs: AgentRuns, agents: Mapping[str, AgentCard], governance: GovernanceReader
+    ) -> None:
         self._runs = runs
         self._agents = agents
+        self._governance = governance
 
     def functions(self) -> Sequence[ServerFunction[..., Any]]:
         """Return the declarations."""
@@ -60,6 +66,10 @@ class AgentCallFunctions:
         )
         card = self._agents.get(agent)
         check_may_start(agent, card.access if card else None, ctx.auth)
+        governed = await self._governance.governed([agent])
+        check_may_use(agent, governed.of(agent), ctx.auth)
+        if model is not None and card is not None:
+            check_allowed(model, governed.models, coded=card.model)
         started = await ctx.agents.run(
             agent, input=input, owner=ctx.auth.user_id, thread_key=key, title=title, model=model
         )
@@ -97,6 +107,8 @@ class AgentCallFunctions:
             return {"retried": False}
         card = self._agents.get(thread.agent)
         check_may_retry(thread, card.access if card else None, ctx.auth)
+        governed = await self._governance.governed([thread.agent])
+        check_may_use(thread.agent, governed.of(thread.agent), ctx.auth)
         return {"retried": await self._runs.store.retry(thread.id, run_id) is not None}
 
 

@@ -1,17 +1,21 @@
 """The functions of a process, put together: the team's, and those that come with it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from app.authoring.agent import Agent
 from app.authoring.binding import bound_tool
 from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_schema import ArgumentsRefused
 from app.domain.errors import Conflict, InvalidArgument
+from app.domain.override import Governed
+from app.domain.ports import OverrideStore
 from app.domain.storable import Json
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_admin import AdminFunctions
 from app.functions.builtin_approvals import ApprovalFunctions, CheckInput
 from app.functions.builtin_calls import AgentCallFunctions
+from app.functions.builtin_governance import GovernanceFunctions
+from app.functions.builtin_overrides import OverrideFunctions
 from app.functions.builtin_reads import ThreadReads
 from app.functions.builtin_signals import SignalFunctions
 from app.functions.builtin_writes import ThreadWrites
@@ -19,6 +23,7 @@ from app.functions.dispatch import Functions
 from app.functions.ports import AdminReader, Transactions
 from app.functions.registry import FunctionRegistry
 from app.telemetry.metrics import Metrics
+from app.threads.governing import ADMINS_ONLY, Permissions
 
 
 def compose_functions(
@@ -31,6 +36,8 @@ def compose_functions(
     open_threads_decide: bool = False,
     admin: AdminReader | None = None,
     version: str = "",
+    overrides: OverrideStore | None = None,
+    permissions: Permissions = ADMINS_ONLY,
 ) -> Functions:
     """Return everything that can be called, with the built-in functions added to ``registry``.
 
@@ -44,19 +51,40 @@ def compose_functions(
             approvals.
         admin: reads what operators look at; without it there are no functions for them.
         version: of the server, for operators.
+        overrides: what operators say over the code; without it the code alone has a say.
+        permissions: which roles may change that.
     """
+    governance = overrides or Ungoverned()
     registry.add_built_ins(ThreadReads(runs.reader).functions())
     registry.add_built_ins(ThreadWrites(runs.writer, runs.ids).functions())
-    registry.add_built_ins(AgentCallFunctions(runs, agents).functions())
+    registry.add_built_ins(AgentCallFunctions(runs, agents, governance).functions())
     approvals = ApprovalFunctions(
-        runs, agents, _check_input(agents, registry), open_threads_decide=open_threads_decide
+        runs,
+        agents,
+        _check_input(agents, registry),
+        open_threads_decide=open_threads_decide,
+        governance=governance,
     )
     registry.add_built_ins(approvals.functions())
     registry.add_built_ins(SignalFunctions(runs.reader).functions())
     if admin is not None:
         operating = AdminFunctions(admin, runs.reader, agents, registry, version)
         registry.add_built_ins(operating.functions())
+    if overrides is not None:
+        over = OverrideFunctions(overrides, agents, registry, permissions)
+        registry.add_built_ins(over.functions())
+        governing = GovernanceFunctions(overrides, agents, permissions)
+        registry.add_built_ins(governing.functions())
     return Functions(registry, transactions, runs, agents, metrics)
+
+
+class Ungoverned:
+    """Implements ``GovernanceReader`` where no operator has a say."""
+
+    async def governed(self, agents: Collection[str] | None = None) -> Governed:
+        """See ``GovernanceReader.governed``."""
+        del agents
+        return Governed()
 
 
 def _check_input(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> CheckInput:

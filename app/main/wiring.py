@@ -46,7 +46,7 @@ from app.main.doctor import Doctor
 from app.main.load_agents import Declarations
 from app.main.system import SystemClock, SystemIds
 from app.queue.doorbell import RedisDoorbell
-from app.settings import Settings
+from app.settings import Settings, roles_in
 from app.store.admin_reads import PostgresAdminReader
 from app.store.api_keys import PostgresApiKeys
 from app.store.crons import PostgresCrons
@@ -61,6 +61,7 @@ from app.store.threads import PostgresThreadReader
 from app.store.transactions import PostgresTransactions
 from app.telemetry.metered import metered_doorbell, metered_journal, metered_store
 from app.telemetry.metrics import Metrics
+from app.threads.governing import Permissions
 
 log = logging.getLogger(__name__)
 
@@ -167,6 +168,11 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         open_threads_decide=settings.open_threads_decide,
         admin=PostgresAdminReader(core.database),
         version=version("ropewalk"),
+        overrides=core.overrides,
+        permissions=Permissions(
+            manage=roles_in(settings.project_manage_roles),
+            deploy=roles_in(settings.project_deploy_roles),
+        ),
     )
 
 

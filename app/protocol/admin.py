@@ -1,11 +1,12 @@
 """What the admin UI asks and gets: arguments and rows of the ``agents:admin...`` functions.
 
-All of them are for callers with the role ``admin``.  The queries are live like any other: over a
-socket a new value comes when something that they show has changed.
+All of them are for callers with the role ``admin``, but for what is about overrides and
+governance, which other roles may be given (``Permissions``).  The queries are live like any other:
+over a socket a new value comes when something that they show has changed.
 """
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -13,7 +14,8 @@ from app.protocol.rows import ApprovalRecord, RunError, RunStatus, ThreadStatus,
 from app.protocol.wire import Outbound, absent
 
 ADMIN_QUERIES: Final = frozenset(
-    f"agents:admin{name}" for name in ("Runs", "Run", "Threads", "Agents", "System")
+    f"agents:admin{name}"
+    for name in ("Runs", "Run", "Threads", "Agents", "System", "Overrides", "Governance", "Audit")
 )
 """By which they are asked for; they can be subscribed to like those of the application."""
 
@@ -25,6 +27,7 @@ class RunRow(Outbound):
     key: str = Field(description="of its thread")
     agent: str
     agent_version: str | None
+    override: int | None = absent(description="the version over the code that it goes by")
     owner: str | None
     title: str | None
     status: RunStatus
@@ -164,3 +167,92 @@ class SystemView(Outbound):
     minutes: tuple[MinuteRow, ...] = Field(description="the last hour, oldest first")
     database_bytes: int
     version: str = absent(description="of the server")
+
+
+class OverrideContent(Outbound):
+    """What stands in place of the code's own word; what is left out is as coded."""
+
+    instructions: str | None = absent()
+    model: str | None = absent()
+    autonomy: Literal["as_coded", "always_ask"] | None = absent()
+    max_turns: int | None = absent()
+    tools_off: tuple[str, ...] | None = absent()
+
+
+class OverrideVersion(Outbound):
+    """Something that was published, or the draft."""
+
+    version: int | None = Field(description="from 1; null: the draft")
+    content: OverrideContent = Field(description="empty: everything is as coded")
+    author: str | None
+    at: datetime = Field(description="when it was published, or last saved")
+    note: str | None
+
+
+class CodedTool(Outbound):
+    """A tool as the code declares it."""
+
+    name: str
+    description: str | None
+    approvers: tuple[str, ...]
+
+
+class CodedAgent(Outbound):
+    """What an override stands over."""
+
+    instructions: str | None = Field(description="null: computed for each run")
+    model: str
+    autonomy: Literal["as_coded", "always_ask"]
+    max_turns: int
+    tools: tuple[CodedTool, ...]
+
+
+class May(Outbound):
+    """What the caller's roles allow."""
+
+    manage: bool = Field(description="lists, approvers, models")
+    deploy: bool = Field(description="publish, reset, restore")
+
+
+class AuditRow(Outbound):
+    """One of ``agents:adminAudit {agent?, limit?}``, newest first: who did what."""
+
+    id: int
+    at: datetime
+    actor: str | None
+    agent: str | None = Field(description="null: the deployment")
+    action: str = Field(description="published, reset, restored, approvers, lists or models")
+    detail: dict[str, Any]
+
+
+class OverrideView(Outbound):
+    """``agents:adminOverrides {agent}``."""
+
+    agent: str
+    code: CodedAgent
+    version: int | None = Field(description="in force; null: nothing was ever published")
+    in_force: OverrideContent
+    draft: OverrideVersion | None
+    versions: tuple[OverrideVersion, ...] = Field(description="newest first")
+    approvers: dict[str, tuple[str, ...]] = Field(description="picked, by tool")
+    models: tuple[str, ...] | None = Field(description="that may be chosen; null: any")
+    audit: tuple[AuditRow, ...]
+    may: May
+
+
+class AgentGovernance(Outbound):
+    """Who may use an agent, and decide what it asks."""
+
+    agent: str
+    name: str
+    use: tuple[str, ...] | None = Field(description="null: whomever its access lets in")
+    approve: tuple[str, ...] | None = Field(description="null: the same as use")
+    approvers: dict[str, tuple[str, ...]] = Field(description="picked, by tool")
+
+
+class GovernanceView(Outbound):
+    """``agents:adminGovernance``."""
+
+    agents: tuple[AgentGovernance, ...]
+    models: tuple[str, ...] | None = Field(description="that may be chosen; null: any")
+    may: May

@@ -69,6 +69,8 @@ _SHOWN_TO_ADMINS: Final[tuple[type[BaseModel], ...]] = (
     admin.ThreadPage,
     admin.AgentDetail,
     admin.SystemView,
+    admin.OverrideView,
+    admin.GovernanceView,
 )
 _WORDS: Final[Mapping[str, object]] = {
     "ErrorCode": errors.ErrorCode,

@@ -12,7 +12,7 @@ from app.store.rows import parse_json
 Row = Mapping[str, Any]
 
 _RUN = """
-SELECT r.id, t.key, r.agent, r.agent_version, t.owner, t.title, r.status, r.turn, r.usage,
+SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.status, r.turn, r.usage,
        r.policy ->> 'model' AS model, r.error, r.stopped, r.worker, r.attempts, r.crashes,
        r.parent AS parent_run_id, p.key AS parent_key,
        (SELECT count(*) FROM agent_approvals a

@@ -4,7 +4,7 @@ A change holds one lock of the whole deployment, taken before anything is read: 
 changes, and there are few.  Runs and starts read without it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.domain.errors import IllegalTransition
@@ -90,7 +90,7 @@ class PostgresOverrides:
         found = await _one(self._db, agent, version)
         return None if found is None else found.content
 
-    async def governed(self, agents: Sequence[str] | None = None) -> Governed:
+    async def governed(self, agents: Collection[str] | None = None) -> Governed:
         """See ``GovernanceReader.governed``."""
         return await _governed(self._db, agents)
 
@@ -184,7 +184,7 @@ async def _one(executor: Executor, agent: str, version: int) -> OverrideVersion 
     return _version(rows[0]) if rows else None
 
 
-async def _governed(executor: Executor, agents: Sequence[str] | None) -> Governed:
+async def _governed(executor: Executor, agents: Collection[str] | None) -> Governed:
     wanted = None if agents is None else [_DEPLOYMENT, *agents]
     rows = {row["agent"]: row for row in await executor.fetch(_GOVERNED, wanted)}
     deployment = rows.pop(_DEPLOYMENT, None)

@@ -39,10 +39,10 @@ _CHANGES = f"{MESSAGES} WHERE m.thread = $1 {_CHANGED}"
 _SEEN_BY = """
    AND ($2::text[] IS NULL OR (a.tool_call_id = ANY ($2) AND a.thread = $1))
    AND ($3 OR k.owner = $4::text OR k.agent = ANY ($6::text[])
-        OR EXISTS (SELECT FROM json_array_elements_text(a.rules -> 'approvers') p
-                    WHERE p = $4 OR lower(p) = lower($5::text))
-        OR EXISTS (SELECT FROM agent_governance v, json_array_elements_text(v.approvers -> a.name) p
-                    WHERE v.agent = k.agent AND (p = $4 OR lower(p) = lower($5::text))))
+        OR EXISTS (SELECT FROM json_array_elements_text(coalesce(
+                          (SELECT v.approvers -> a.name FROM agent_governance v
+                            WHERE v.agent = k.agent), a.rules -> 'approvers')) p
+                    WHERE p = $4 OR lower(p) = lower($5::text)))
 """
 _OF_THREAD = f"WHERE (a.thread = $1::text OR a.root = $1) {_SEEN_BY}"
 _OF_ALL = f"WHERE $1::text IS NULL {_SEEN_BY}"

@@ -1,6 +1,6 @@
 """What operators say over the code of agents, in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from app.domain.errors import IllegalTransition
@@ -41,7 +41,7 @@ class MemoryOverrides:
         found = self._one(agent, version)
         return None if found is None else found.content
 
-    async def governed(self, agents: Sequence[str] | None = None) -> Governed:
+    async def governed(self, agents: Collection[str] | None = None) -> Governed:
         """See ``GovernanceReader.governed``."""
         await self._db.turn()
         return self._governed(agents)
@@ -119,7 +119,7 @@ class MemoryOverrides:
         published = self._db.overrides[agent]
         return published[version - 1] if 0 < version <= len(published) else None
 
-    def _governed(self, agents: Sequence[str] | None) -> Governed:
+    def _governed(self, agents: Collection[str] | None) -> Governed:
         known = self._db.governed
         found = {slug: it for slug, it in known.agents.items() if agents is None or slug in agents}
         return replace(known, agents=found)

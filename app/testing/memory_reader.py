@@ -127,8 +127,8 @@ class MemoryThreadReader:
         return [row for row in self._db.messages[thread_id] if row.version > after]
 
     def _may_see(self, approval: Approval, person: Identity, agents: Sequence[str]) -> bool:
-        picked = self._db.governed.of(approval.agent).approvers.get(approval.name, ())
-        approvers = {*approval.rules.approvers, *picked}
+        picked = self._db.governed.of(approval.agent).approvers.get(approval.name)
+        approvers = approval.rules.approvers if picked is None else picked
         return (
             person.is_admin
             or (approval.owner is not None and approval.owner == person.user_id)

@@ -1,30 +1,52 @@
 """Who may decide a call that waits, and who is shown it.  Pure; every surface asks here.
 
-The right is looked at when somebody decides, by what was declared when the call was made.  A token
-that stands for nobody names nobody: it never widens to everybody.
+The right is looked at when somebody decides: by what was declared when the call was made, unless an
+operator picks others, and by the agent's lists as they are now.  A token that stands for nobody
+names nobody: it never widens to everybody.
 """
+
+from dataclasses import replace
 
 from app.domain.approval import Approval
 from app.domain.errors import Forbidden
 from app.domain.identity import Identity
+from app.domain.override import UNGOVERNED, Governance
+from app.threads.governing import may_approve
+from app.threads.people import is_called
+
+
+def as_governed(approval: Approval, governance: Governance) -> Approval:
+    """Return the approval with the approvers that an operator picked, if one did (APR-26)."""
+    picked = governance.approvers.get(approval.name)
+    if picked is None:
+        return approval
+    return replace(approval, rules=replace(approval.rules, approvers=picked))
 
 
 def may_decide(
-    approval: Approval, caller: Identity, *, responsible: str | None, open_threads: bool
+    approval: Approval,
+    caller: Identity,
+    *,
+    responsible: str | None,
+    open_threads: bool,
+    governance: Governance = UNGOVERNED,
 ) -> bool:
     """Return whether the caller may decide.
 
     Args:
-        approval: what waits.
+        approval: what waits, as governed.
         caller: who decides.
         responsible: id or e-mail of who is responsible for the agent.
         open_threads: whether whoever knows an ownerless thread's key may decide there.
+        governance: of the agent, now.
     """
+    if not may_approve(governance, caller):
+        return False
     if approval.rules.approvers:
         return any(_is_meant(each, approval, caller) for each in approval.rules.approvers)
     if caller.is_admin or _owns(approval, caller):
         return True
-    if responsible is not None and _is_called(responsible, caller):
+    if responsible is not None and is_called(responsible, caller):
         return True
     return approval.owner is None and open_threads
 
@@ -35,6 +57,7 @@ def check_may_decide(
     *,
     responsible: str | None,
     open_threads: bool,
+    governance: Governance = UNGOVERNED,
 ) -> Approval:
     """Return the approval if the caller may decide it.
 
@@ -44,7 +67,11 @@ def check_may_decide(
         Forbidden: the caller has no right to, or nobody could say.
     """
     if approval is not None and may_decide(
-        approval, caller, responsible=responsible, open_threads=open_threads
+        approval,
+        caller,
+        responsible=responsible,
+        open_threads=open_threads,
+        governance=governance,
     ):
         return approval
     raise Forbidden("you may not decide this")
@@ -57,15 +84,8 @@ def _is_meant(approver: str, approval: Approval, caller: Identity) -> bool:
         case "$speaker":  # whose chat message caused the call: no channel has told us
             return False
         case _:
-            return _is_called(approver, caller)
+            return is_called(approver, caller)
 
 
 def _owns(approval: Approval, caller: Identity) -> bool:
     return approval.owner is not None and approval.owner == caller.user_id
-
-
-def _is_called(name: str, caller: Identity) -> bool:
-    """Return whether an id or an e-mail is the caller's."""
-    if caller.user_id is not None and name == caller.user_id:
-        return True
-    return caller.email is not None and name.casefold() == caller.email.casefold()

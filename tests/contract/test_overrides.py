@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from app.domain.approval import ApprovalRules
 from app.domain.errors import Conflict
+from app.domain.identity import Identity
 from app.domain.override import (
     AS_CODED,
     AllowModels,
@@ -226,3 +228,30 @@ async def test_a_run_that_a_signal_starts_carries_it_too(office: Office) -> None
     await world.store.signal(signal)
 
     assert (await world.claim(agent)).run.override == 1
+
+
+@pytest.mark.req("APR-26")
+async def test_picked_approvers_are_shown_what_waits_instead_of_those_in_code(
+    office: Office,
+) -> None:
+    world, rules = office.world, ApprovalRules(("cfo@example.com",))
+    claimed = await world.drive(owner="ann")
+    await world.ask(claimed, "c1", gated=["c1"], rules=rules)
+    await world.park(claimed, "c1")
+    cfo, bob = Identity("cfo", email="CFO@example.com"), Identity("bob", email="Bob@example.com")
+
+    async def see() -> list[bool]:
+        people = (cfo, bob, Identity("carl"), Identity("ann"))
+        return [bool(await world.reader.approvals(visible_to=each)) for each in people]
+
+    coded = await see()
+    await office.do(
+        Govern(Governance(approvers={"look_up": ("bob@example.com", "carl")})),
+        agent=claimed.run.agent,
+    )
+    picked = await see()
+    await office.do(Govern(Governance(approvers={"other": ("carl",)})), agent=claimed.run.agent)
+
+    assert coded == [True, False, False, True]
+    assert picked == [False, True, True, True]
+    assert await see() == coded

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
-from app.domain.ports import RunStore, ThreadReader
+from app.domain.ports import OverrideStore, RunStore, ThreadReader
 from app.domain.ports.schedules import CallStore
 from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
@@ -25,8 +25,10 @@ from app.http.services import Admit, Authenticate, DevServices, HttpServices, ad
 from app.main.system import SystemClock
 from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
+from app.testing.memory_overrides import MemoryOverrides
 from app.testing.memory_transactions import MemoryTransactions
 from app.testing.memory_writer import MemoryThreadWriter
+from app.threads.governing import ADMINS_ONLY, Permissions
 from tests.support.store_world import IDS, StoreWorld
 
 CLOCK = SystemClock()
@@ -39,6 +41,11 @@ def agents(**access: str) -> dict[str, Agent]:
         slug: Agent(slug=slug, model="demo:", access=each)  # type: ignore[arg-type]  # one of the words
         for slug, each in access.items()
     }
+
+
+def usual_agents() -> dict[str, Agent]:
+    """Return an agent of each kind of access."""
+    return agents(support="public", desk="authenticated", inner="internal")
 
 
 def token_for(user: str, *roles: str) -> str:
@@ -65,14 +72,14 @@ class Backend:
     transactions: Transactions
     writer: ThreadWriter
     calls: CallStore
-    agents: Mapping[str, Agent] = field(
-        default_factory=lambda: agents(support="public", desk="authenticated", inner="internal")
-    )
+    agents: Mapping[str, Agent] = field(default_factory=usual_agents)
     registry: FunctionRegistry = field(default_factory=FunctionRegistry)
     dev: DevServices | None = None
     admin: Path | None = None
     streams: ASGIApp | None = None
     open_threads_decide: bool = False
+    overrides: OverrideStore | None = None
+    permissions: Permissions = ADMINS_ONLY
     problems: dict[str, str | None] = field(default_factory=dict)
     findings: Sequence[AFinding] = ()
     metrics: Metrics = field(default_factory=Metrics)
@@ -93,6 +100,8 @@ class Backend:
             runs=AgentRuns(self.store, self.reader, self.writer, IDS, CLOCK, self.calls),
             metrics=self.metrics,
             open_threads_decide=self.open_threads_decide,
+            overrides=self.overrides,
+            permissions=self.permissions,
         )
         services = HttpServices(
             call=self.functions.call,
@@ -133,7 +142,12 @@ class Backend:
 
 
 def memory_backend(
-    world: StoreWorld, *, open_threads_decide: bool = False, streams: ASGIApp | None = None
+    world: StoreWorld,
+    *,
+    open_threads_decide: bool = False,
+    streams: ASGIApp | None = None,
+    declared: Mapping[str, Agent] | None = None,
+    permissions: Permissions = ADMINS_ONLY,
 ) -> Backend:
     """Return a backend over the stores in memory."""
     database = world.store._db  # type: ignore[attr-defined]  # the memory store's own
@@ -145,4 +159,7 @@ def memory_backend(
         world.calls,
         open_threads_decide=open_threads_decide,
         streams=streams,
+        overrides=MemoryOverrides(database, world.around.announce_writes),
+        permissions=permissions,
+        agents=usual_agents() if declared is None else declared,
     )

@@ -9,7 +9,7 @@ Laws that every ``OverrideStore`` keeps:
 * what was changed is announced after the commit, by table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeAlias
 
 from app.domain.override import (
@@ -36,7 +36,7 @@ class OverrideReader(Protocol):
 class GovernanceReader(Protocol):
     """What a decision and a start need."""
 
-    async def governed(self, agents: Sequence[str] | None = None) -> Governed:
+    async def governed(self, agents: Collection[str] | None = None) -> Governed:
         """Return what is said now of these agents, or of all, and of the deployment."""
         ...
 

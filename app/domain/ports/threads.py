@@ -100,7 +100,7 @@ class ThreadReader(Protocol):
             calls: only of these tool calls, and only those that the thread itself asks for.
             visible_to: only what he may see: an admin everything, others those of their own
                 threads, of ``agents``, and those for which they are named as an approver, by
-                the call's rules or by an operator.
+                an operator or else by the call's rules.
             agents: see there.
             limit: how many at most.
         """

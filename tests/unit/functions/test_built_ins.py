@@ -21,6 +21,9 @@ INTERNAL = {
 PUBLIC = {
     *("agentResolveApproval", "agentMessages", "agentThread", "agentState"),
     *("agentRun", "agentCancel", "agentRetry", "agentApprovals", "agentResolveApprovals"),
+    *("adminOverrides", "adminSaveDraft", "adminDiscardDraft", "adminPublish", "adminReset"),
+    *("adminRestore", "adminSetApprovers", "adminSetGovernance", "adminSetModels"),
+    *("adminGovernance", "adminAudit"),
 }
 
 
