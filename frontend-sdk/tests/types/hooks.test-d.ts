@@ -1,7 +1,19 @@
 /** SDK-08 What the compiler must accept and refuse. Checked by `tsc`, never run. */
 
-import { type ArgsOf, type Message, type ResultOf, ref } from "../../src/core/index.js";
-import { useAgent, useAgentChat, useAgentState, useSubscription } from "../../src/react/index.js";
+import {
+  type ApprovalRecord,
+  type ArgsOf,
+  type Message,
+  type ResultOf,
+  ref,
+} from "../../src/core/index.js";
+import {
+  useAgent,
+  useAgentChat,
+  useAgentState,
+  useApprovals,
+  useSubscription,
+} from "../../src/react/index.js";
 import { api } from "../support/setup.js";
 
 type Equal<A, B> =
@@ -31,6 +43,15 @@ ref("startRun");
 
 const messages = useSubscription(api.agents.agentMessages, { key: "t-1" });
 is<Equal<typeof messages.value, readonly Message[] | undefined>>();
+
+const approvals = useApprovals({ api, threadKey: "t-1", status: "all" });
+is<Equal<typeof approvals.pending, readonly ApprovalRecord[]>>();
+const [asked] = approvals.pending as [ApprovalRecord];
+void approvals.edit(asked, { on: false, count: 0, text: "" });
+// @ts-expect-error arguments are an object
+void approvals.edit(asked, 0);
+// @ts-expect-error ids of calls are unique in one conversation only
+void approvals.approve("c-1");
 
 const { state } = useAgentState<{ count: number }>({ api, threadKey: "t-1" });
 is<Equal<typeof state, { count: number } | undefined>>();
