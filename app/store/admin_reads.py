@@ -12,9 +12,9 @@ from app.store.rows import parse_json
 Row = Mapping[str, Any]
 
 _RUN = """
-SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.status, r.turn, r.usage,
-       r.policy ->> 'model' AS model, r.error, r.stopped, r.worker, r.attempts, r.crashes,
-       r.parent AS parent_run_id, p.key AS parent_key,
+SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.status, r.turn,
+       r.usage, r.policy ->> 'model' AS model, r.error, r.stopped, r.worker,
+       r.attempts, r.crashes, r.parent AS parent_run_id, p.key AS parent_key,
        (SELECT count(*) FROM agent_approvals a
          WHERE a.thread = r.thread AND a.run = r.id AND a.status = 'pending') AS pending_approvals,
        r.created_at, r.queued_at, r.finished_at,
