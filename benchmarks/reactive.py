@@ -290,9 +290,7 @@ def show(run: Run, before: Counts, after: Counts, writes: int, seconds: float) -
     print(f"  gateway's core             {(after.cpu_s - before.cpu_s) / seconds:8.0%}")
     print(f"  a run of the query         {cost_ms:8.2f} ms, waiting for its turn included")
     each_socket = affected * watching / TOUCHED
-    print(
-        f"  without sharing            {each_socket:8,.0f} runs a second: one for each socket and write"
-    )
+    print(f"  without sharing            {each_socket:8,.0f}   (one for each socket and write)")
 
 
 def _spread(figures: list[float]) -> str:

@@ -6,10 +6,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.domain.tables import Reads
-from app.gateway import live_query
-from app.gateway.live_queries import LiveQueries
-from app.gateway.live_query import LiveQuery
 from app.gateway.write_ledger import WriteLedger
 from app.tracking import flush
 from app.tracking.vocabulary import Vocabulary
@@ -49,23 +45,8 @@ def cascades_are_ignored(patch: Patch) -> None:
     patch.setattr(Vocabulary, "touched_with", lambda *_, **__: frozenset())
 
 
-def what_comes_while_it_asks_is_forgotten(patch: Patch) -> None:
-    patch.setattr(live_query, "meets", lambda *_: False)
-    patch.setattr(live_query, "DISTANCE_S", 0.0)
-
-
 def counters_are_not_looked_at(patch: Patch) -> None:
     patch.setattr(WriteLedger, "missed", lambda *_: set())
-
-
-def new_dependencies_are_not_noted(patch: Patch) -> None:
-    noted = LiveQueries.depends_on
-
-    def only_at_first(self: LiveQueries, query: LiveQuery, reads: Reads) -> None:
-        if not query.reads:
-            noted(self, query, reads)
-
-    patch.setattr(LiveQueries, "depends_on", only_at_first)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +55,7 @@ def new_dependencies_are_not_noted(patch: Patch) -> None:
         rows_are_told_by_what_they_are_only,
         what_is_replaced_is_not_told,
         cascades_are_ignored,
-        what_comes_while_it_asks_is_forgotten,
         counters_are_not_looked_at,
-        new_dependencies_are_not_noted,
     ],
 )
 async def test_a_broken_build_is_noticed(
