@@ -13,16 +13,18 @@ from app.authoring.contexts import MutationContext
 from app.authoring.functions import ServerFunction, mutation
 from app.authoring.producer import Producer, Producers, attribute_name
 from app.domain.errors import NotFound
-from app.domain.ports import ThreadReader
+from app.domain.ports import GovernanceReader, ThreadReader
 from app.functions.builtin_reads import Key
 from app.threads.access import check_may_signal, readable_run
+from app.threads.governing import check_may_use
 
 
 class SignalFunctions:
     """The functions, over one reader."""
 
-    def __init__(self, reader: ThreadReader) -> None:
+    def __init__(self, reader: ThreadReader, governance: GovernanceReader) -> None:
         self._reader = reader
+        self._governance = governance
 
     def functions(self) -> Sequence[ServerFunction[..., Any]]:
         """Return the declarations."""
@@ -46,6 +48,8 @@ class SignalFunctions:
         producer = _producer(ctx.agents, agent)
         if producer is None or thread is None or thread.agent != agent:
             raise NotFound("no such session")
+        governed = await self._governance.governed([agent])
+        check_may_use(agent, governed.of(agent), ctx.auth)
         signalled = await producer.signal(key, message, mode, by=ctx.auth)
         answer: dict[str, JsonValue] = {"woke": signalled.woke}
         if signalled.run_id is not None:

@@ -66,7 +66,7 @@ def compose_functions(
         governance=governance,
     )
     registry.add_built_ins(approvals.functions())
-    registry.add_built_ins(SignalFunctions(runs.reader).functions())
+    registry.add_built_ins(SignalFunctions(runs.reader, governance).functions())
     if admin is not None:
         operating = AdminFunctions(admin, runs.reader, agents, registry, version)
         registry.add_built_ins(operating.functions())
@@ -96,6 +96,6 @@ def _check_input(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> C
         try:
             bound_tool(offered, catalog).parameters.validate(dict(arguments))
         except ArgumentsRefused as refused:
-            raise InvalidArgument(f"editedInput does not fit {tool}: {refused}") from None
+            raise InvalidArgument(f"editedInput does not fit {tool}: {refused.wrong}") from None
 
     return check

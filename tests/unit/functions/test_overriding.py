@@ -8,6 +8,7 @@ from app import Agent, tool
 from app.authoring.approval_policy import ApprovalPolicy
 from app.domain.errors import ClientFault, Conflict, Forbidden, InvalidArgument, NotFound
 from app.domain.identity import ADMIN, ANONYMOUS, Identity
+from app.domain.run import Ending
 from app.threads.governing import Permissions
 from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld
@@ -405,6 +406,27 @@ async def test_who_is_not_on_the_use_list_cannot_prompt(office: Office) -> None:
 
     await office.over("adminSetGovernance", use=None, approve=None)
     await office.call("agentRun", USER, **prompt)
+
+
+@pytest.mark.req("IMP-17")
+async def test_who_was_taken_off_the_use_list_does_not_prompt_by_another_door(
+    office: Office, world: StoreWorld
+) -> None:
+    started = await office.call("agentRun", USER, agent="support", input="hello")
+    claimed = await world.claim("support")
+    await world.store.finish(claimed.fence, Ending.failed("X", "broke"), None)
+    await office.over("adminSetGovernance", use=["bob"], approve=None)
+
+    with pytest.raises(Forbidden, match="may use"):
+        await office.call("agentRetry", USER, key=started["key"])
+    async with office.backend.client("ann") as client:
+        path = f"/agents/support/sessions/{started['key']}/signals"
+        signalled = await client.post(path, json={"message": "go on"})
+        read = await client.get(f"/agents/support/sessions/{started['key']}")
+    assert (signalled.status_code, read.status_code) == (403, 200)
+
+    await office.over("adminSetGovernance", use=["bob", "ann"], approve=None)
+    assert await office.call("agentRetry", USER, key=started["key"]) == {"retried": True}
 
 
 @pytest.mark.req("IMP-17")
