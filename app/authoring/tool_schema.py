@@ -24,7 +24,14 @@ Sent: TypeAlias = str | Mapping[str, Any] | None
 
 
 class ArgumentsRefused(Exception):
-    """What the model sent does not fit; the message says to the model what to mend."""
+    """What was sent does not fit.
+
+    The message says to a model what to mend; ``wrong`` says what is wrong, to anybody.
+    """
+
+    def __init__(self, wrong: str) -> None:
+        super().__init__(f"{wrong}. Mend the arguments and call the tool again.")
+        self.wrong = wrong
 
 
 class SchemaMistake(Exception):
@@ -111,7 +118,7 @@ def parameters_from_schema(schema: Mapping[str, Any]) -> Parameters:
 
 def _refuse(problems: Iterable[tuple[str, str]]) -> NoReturn:
     listed = "; ".join(f"{where}: {what}" if where else what for where, what in problems)
-    raise ArgumentsRefused(f"{listed}. Mend the arguments and call the tool again.")
+    raise ArgumentsRefused(listed)
 
 
 def _path(steps: Iterable[str | int]) -> str:

@@ -199,8 +199,9 @@ def no_approval(tool_call_id: str) -> NotFound:
 
 def decided_before(approval: Approval) -> Conflict:
     """Return the error for a second decision; it says who made the first."""
+    by = "" if approval.decided_by is None else f" by {approval.decided_by}"
     return Conflict(
-        f"the call was already {approval.status.value}",
+        f"the call was already {approval.status.value}{by}",
         {
             "toolCallId": approval.tool_call_id,
             "status": approval.status.value,
