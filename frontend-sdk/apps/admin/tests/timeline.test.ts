@@ -79,6 +79,7 @@ describe("bars", () => {
     const detail = aDetail({ finishedAt: at(500) }, [
       aStep("llm:turn:0", 10, 100, { turn: 0 }),
       aStep("tool:pay:c1", 110, 200, { turn: 0 }),
+      aStep("tool:pay:c1/state:0", null, 150),
       aStep("approval:c1", null, 300),
     ]);
 
@@ -86,6 +87,7 @@ describe("bars", () => {
       "Turn 1",
       "Model call",
       "pay",
+      "state of pay",
       "Decision",
     ]);
   });
@@ -151,7 +153,7 @@ describe("what a step was about", () => {
       seq: 2,
       role: "tool",
       text: "",
-      parts: [{ type: "tool_result", toolCallId: "c1", name: "pay", output: false }],
+      parts: [{ type: "tool_result", toolCallId: "c1", name: "pay", output: false, isError: true }],
     },
   ];
 
@@ -167,9 +169,16 @@ describe("what a step was about", () => {
   });
 
   test("a tool was asked with arguments and answered, falsy answers too", () => {
-    const step = aStep("tool:pay:c1", 0, 1, { value: "m2" });
+    const step = aStep("tool:pay:c1", 0, 1, { value: "an-id-of-its-own" });
 
     expect(contentOf(step, { messages })).toMatchObject({ asked: { cents: 0 }, answered: false });
+  });
+
+  test("a tool that answered with an error has failed", () => {
+    const steps = [aStep("tool:pay:c1", 0, 1), aStep("tool:pay:c2", 1, 2)];
+    const { rows } = timelineOf(aDetail({ finishedAt: at(5) }, steps, { messages }), ms(9));
+
+    expect(rows.map(({ failed }) => failed)).toEqual([true, false]);
   });
 
   test("a step that wrote no message is what it returned", () => {

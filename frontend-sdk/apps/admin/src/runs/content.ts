@@ -1,5 +1,7 @@
 /**
- * What a step was about: the journal names the message that a step wrote, the message has the words.
+ * What a step was about: the journal keeps what it returned, the messages have the words.
+ *
+ * A model call names its message; the result of a tool is found by the call.
  */
 
 import type { Message } from "ropewalk";
@@ -21,7 +23,7 @@ export interface Content {
 export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): Content | undefined {
   const messages = detail.messages as readonly Message[];
   const id = messageId(step.value);
-  const message = messages.find((one) => one.id === id);
+  const message = messages.find((one) => one.id === id) ?? resultOf(messages, step.name);
   if (message === undefined) return undefined;
   const result = message.parts.find((part) => part.type === "tool_result");
   const thoughts = message.parts.flatMap((part) => (part.type === "thinking" ? [part.text] : []));
@@ -42,9 +44,33 @@ export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): C
 }
 
 function messageId(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
   const named = (value as { readonly message?: unknown } | null)?.message;
   return typeof named === "string" ? named : undefined;
+}
+
+function resultOf(messages: readonly Message[], step: string): Message | undefined {
+  return messages.find(({ parts }) =>
+    parts.some((part) => part.type === "tool_result" && stepOf(part) === step),
+  );
+}
+
+function stepOf({
+  name,
+  toolCallId,
+}: {
+  readonly name: string;
+  readonly toolCallId: string;
+}): string {
+  return `tool:${name}:${toolCallId}`;
+}
+
+/** Return the names of the tool steps whose answer was an error. */
+export function failedSteps(detail: Pick<RunDetail, "messages">): ReadonlySet<string> {
+  return new Set(
+    (detail.messages as readonly Message[]).flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === "tool_result" && part.isError ? [stepOf(part)] : [])),
+    ),
+  );
 }
 
 function inputOf(messages: readonly Message[], toolCallId: string): unknown {

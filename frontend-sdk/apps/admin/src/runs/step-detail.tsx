@@ -10,10 +10,11 @@ import { contentOf } from "./content.js";
 interface StepProps {
   readonly id: string;
   readonly step: StepRow;
+  readonly failed: boolean;
   readonly detail: RunDetail;
 }
 
-export function StepDetail({ id, step, detail }: StepProps): ReactNode {
+export function StepDetail({ id, step, failed, detail }: StepProps): ReactNode {
   const content = contentOf(step, detail);
   return (
     <section id={id} className="step-detail" aria-label={step.name} data-testid="step-detail">
@@ -55,7 +56,7 @@ export function StepDetail({ id, step, detail }: StepProps): ReactNode {
             </Part>
           )}
           {content.answered !== undefined && (
-            <Part name={step.isError ? "Failed with" : "Answered"}>
+            <Part name={failed ? "Failed with" : "Answered"}>
               <Readable value={content.answered} />
             </Part>
           )}

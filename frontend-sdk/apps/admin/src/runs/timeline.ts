@@ -6,6 +6,7 @@
  */
 
 import type { RunDetail, StepRow } from "../admin.gen.js";
+import { failedSteps } from "./content.js";
 
 export type RowKind = "turn" | "llm" | "tool" | "wait" | "other" | "run";
 
@@ -48,7 +49,11 @@ export function timelineOf(detail: RunDetail, now: number): Timeline {
   const { run, steps, approvals } = detail;
   const start = Date.parse(run.createdAt);
   const finished = run.finishedAt === null ? undefined : Date.parse(run.finishedAt);
-  const bars = steps.map((step, index) => barOf(step, start, steps.slice(0, index)));
+  const failed = failedSteps(detail);
+  const bars = steps.map((step, index) => ({
+    ...barOf(step, start, steps.slice(0, index)),
+    failed: step.isError || failed.has(step.name),
+  }));
   const asked = new Map(approvals.map((one) => [one.toolCallId, Date.parse(one.requestedAt)]));
   const rows = bars.map((bar) => {
     const since = asked.get(bar.label.slice(bar.label.indexOf(":") + 1));
@@ -77,12 +82,14 @@ function barOf(step: StepRow, runStart: number, earlier: readonly StepRow[]): Ro
     start,
     end,
     open: false,
-    failed: step.isError,
+    failed: false,
     step,
   };
 }
 
-function kindOf({ kind, startedAt }: StepRow): RowKind {
+function kindOf({ name, kind, startedAt }: StepRow): RowKind {
+  // What a tool did on its way is a step of its own.
+  if (name.includes("/")) return "other";
   if (kind === "llm" || kind === "tool") return kind;
   return WAITS.has(kind) || startedAt === null ? "wait" : "other";
 }
@@ -191,9 +198,13 @@ function sum(gaps: readonly Gap[]): number {
 export function stepWords(row: Row): string {
   if (row.kind === "turn") return row.label;
   if (row.id === "open") return row.kind === "run" ? "at work" : row.label.replace("_", " ");
-  const [kind = "", ...rest] = row.label.split(":");
+  const [kind = "", ...rest] = row.label.split("/")[0]?.split(":") ?? [];
   if (kind === "llm") return "Model call";
-  if (kind === "tool") return rest.slice(0, -1).join(":") || rest.join(":");
+  if (kind === "tool") {
+    const name = rest.slice(0, -1).join(":") || rest.join(":");
+    const inner = row.label.split("/")[1]?.split(":")[0];
+    return inner === undefined ? name : `${inner} of ${name}`;
+  }
   if (kind === "approval") return row.open ? "Waits for a person" : "Decision";
   return row.label;
 }

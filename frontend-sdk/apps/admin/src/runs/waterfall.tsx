@@ -99,7 +99,7 @@ function Bar({ row, detail, timeline, open, toggle }: BarProps): ReactNode {
       >
         {line}
       </button>
-      {open && <StepDetail id={detailId} step={step} detail={detail} />}
+      {open && <StepDetail id={detailId} step={step} failed={row.failed} detail={detail} />}
     </li>
   );
 }
