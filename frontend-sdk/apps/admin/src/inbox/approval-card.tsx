@@ -238,7 +238,7 @@ function RejectForm({ busy, decide, cancel }: FormProps): ReactNode {
         />
       </label>
       <div className="choices">
-        <button type="submit" className="danger" data-testid="confirm-reject" disabled={busy}>
+        <button type="submit" className="grave" data-testid="confirm-reject" disabled={busy}>
           {busy ? "Rejecting…" : "Reject"}
         </button>
         <button type="button" onClick={cancel} disabled={busy}>

@@ -71,7 +71,7 @@ export function BatchBar({ chosen, total, selectAll, clear }: BatchProps): React
             </button>
             <button
               type="button"
-              className="danger"
+              className="grave"
               data-testid="reject-selected"
               disabled={busy}
               onClick={() => void decide("denied")}

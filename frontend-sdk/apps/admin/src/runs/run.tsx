@@ -113,7 +113,7 @@ function Doing({ run }: { readonly run: RunRow }): ReactNode {
       {!ENDED.has(run.status) && (
         <button
           type="button"
-          className="danger"
+          className="grave"
           data-testid="cancel-run"
           disabled={busy}
           onClick={() => void act(() => client.call(api.agents.agentCancel, which))}
@@ -145,6 +145,8 @@ function Doing({ run }: { readonly run: RunRow }): ReactNode {
 function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
   const { run, waits, deadlineAt } = detail;
   const live = run.finishedAt === null;
+  // What waits for a person stands over the facts.
+  const others = (waits ?? []).filter((group) => !group.some((one) => one.startsWith("approval:")));
   const now = useNow(live);
   const took = live ? Math.max(0, now - Date.parse(run.createdAt)) : run.durationMs;
   return (
@@ -161,7 +163,7 @@ function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
         <Ago at={run.createdAt} />
       </Fact>
       <Fact name={live ? "Lasts" : "Took"}>{duration(took)}</Fact>
-      <Fact name="Turns">{run.turn}</Fact>
+      <Fact name="Turn">{run.turn + 1}</Fact>
       <Fact name="Tokens">
         {run.usage.inputTokens.toLocaleString("en")} in,{" "}
         {run.usage.outputTokens.toLocaleString("en")} out
@@ -172,15 +174,17 @@ function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
         {run.attempts}×{run.crashes > 0 && <span className="bad">, {run.crashes} crashed</span>}
       </Fact>
       {run.worker !== null && <Fact name="Worker">{run.worker}</Fact>}
-      {waits !== null && waits.length > 0 && (
-        <Fact name="Waits for">{waits.map((group) => group.join(" or ")).join(", and ")}</Fact>
+      {others.length > 0 && (
+        <Fact name="Waits for">{others.map((group) => group.join(" or ")).join(", and ")}</Fact>
       )}
       {deadlineAt !== null && live && (
         <Fact name="Ends by itself">
           <Ago at={deadlineAt} />
         </Fact>
       )}
-      {run.stopped !== null && <Fact name="Stopped by">{run.stopped}</Fact>}
+      {run.stopped !== null && run.stopped !== "final" && (
+        <Fact name="Stopped by">{run.stopped}</Fact>
+      )}
       {run.parentRunId !== null && (
         <Fact name="Asked by">
           <Link href={to("runs", run.parentRunId)} data-testid="parent">
