@@ -45,7 +45,7 @@ async def _play(
         if isinstance(message, ModelResponse):
             said = ""
         for part in message.parts if isinstance(message, ModelRequest) else ():
-            if isinstance(part, UserPromptPart) and str(part.content).startswith("["):
+            if isinstance(part, UserPromptPart) and str(part.content).startswith("[["):
                 said = str(part.content)
     if not said:
         yield "Done."

@@ -269,6 +269,8 @@ class _Laws:
         assert times == 1, f"{approval.tool_call_id} was decided {times} times"
         (winner,) = [each for each in self.replies if each.attempt.id == approval.reason]
         assert winner.code == "OK"
+        (answer,) = [each for each in winner.attempt.answers if each.call == approval.tool_call_id]
+        assert answer.flaw is None
         assert winner.attempt.person == approval.decided_by
         assert approval.place is not None
         assert PLACES[winner.attempt.surface] == approval.place.value
