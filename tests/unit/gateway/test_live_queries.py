@@ -37,6 +37,8 @@ class World:
         self.fault: Exception | None = None
         self.counters: dict[str, int] = {}
         self.refuses = False
+        self.follows: tuple[int, ...] = ()
+        """Further rows that a query of one row reads from now on."""
         self.admitted: list[tuple[Identity, str]] = []
         self.asked: list[tuple[str, Identity]] = []
         self.gate = asyncio.Event()
@@ -66,7 +68,8 @@ class World:
         rows = dict(self.rows)
         await self.gate.wait()
         number = args.get("id")
-        reads["orders"] = None if number is None else frozenset({row_key("id", int(str(number)))})
+        keys = {row_key("id", each) for each in (int(str(number or 0)), *self.follows)}
+        reads["orders"] = None if number is None else frozenset(keys)
         self.during()
         if self.fault is not None:
             raise self.fault
@@ -393,3 +396,23 @@ async def test_a_query_beyond_the_limit_says_so_and_comes_by_itself(
         True,
     )
     assert last["type"] == "snapshot"
+
+
+async def test_a_query_depends_on_what_it_read_last(world: World) -> None:
+    world.watch(ONE)
+    await world.settle()
+    world.follows = (2,)
+    world.write(1, "points at two")
+    await world.settle()
+    assert len(world.asked) == 2
+
+    world.write(2, "is read now")
+    await world.settle()
+    assert len(world.asked) == 3
+
+    world.follows = ()
+    world.write(1, "points nowhere")
+    await world.settle()
+    world.write(2, "is read no more")
+    await world.settle()
+    assert len(world.asked) == 4
