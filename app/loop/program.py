@@ -8,9 +8,12 @@ It starts over at the open turn, in any process: what was recorded answers from 
 record.  Finished turns are not replayed; they are history.
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 from typing import NoReturn
+
+from pydantic_ai.models import Model
 
 from app.authoring.agent import Agent
 from app.authoring.contained import contained
@@ -29,7 +32,7 @@ from app.loop.planned import turn_step
 from app.loop.toolset import Toolset, bind_tools
 from app.loop.turn import Turns
 from app.models.failures import ModelFailed, ModelNotConfigured
-from app.models.resolve import Models
+from app.models.resolve import Models, ModelSource
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +76,7 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
         ways = Effective.of(agent, tools, await ports.overrides.of(run.run), run.run)
         toolset = Toolset(agent, ways.tools, ports.dispatch, run, drafts)
         try:
-            with contained("a choice of model"):
-                model = ports.models.resolve(ways.model)
+            model = await _resolved(ports.models, ways.model)
             turns = Turns(
                 run=run,
                 model=model,
@@ -94,6 +96,14 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
             await _end(run, Ending.failed(missing.code, missing.message))
 
     return program
+
+
+async def _resolved(models: Models, source: ModelSource) -> Model:
+    """Return the model; one that nobody asked for yet is imported beside the other runs."""
+    with contained("a choice of model"):
+        if models.is_built(source):
+            return models.resolve(source)
+        return await asyncio.to_thread(models.resolve, source)
 
 
 async def _take_turns(

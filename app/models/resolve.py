@@ -60,6 +60,10 @@ class Models:
         self._demo_delay = demo_delay
         self._built: dict[str, Model] = {}
 
+    def is_built(self, source: ModelSource) -> bool:
+        """Return whether ``resolve`` imports nothing for this any more."""
+        return not isinstance(source, str) or self._id_of(source) in self._built
+
     def resolve(self, source: ModelSource) -> Model:
         """Return the model that ``source`` means.
 
@@ -71,10 +75,13 @@ class Models:
         chosen = source if isinstance(source, str | Model) else source(self._settings)
         if isinstance(chosen, Model):
             return chosen
-        model_id = canonical(self._default if chosen == DEFAULT else chosen)
+        model_id = self._id_of(chosen)
         if model_id not in self._built:
             self._built[model_id] = self._build(model_id)
         return self._built[model_id]
+
+    def _id_of(self, chosen: str) -> str:
+        return canonical(self._default if chosen == DEFAULT else chosen)
 
     def _build(self, model_id: str) -> Model:
         if model_id.startswith(f"{DEMO}:"):
