@@ -29,8 +29,11 @@ SELECT coalesce((SELECT array_agg(status ORDER BY created_at) FROM agent_runs
                   WHERE parent IS NULL), '{}') AS ids,
        (SELECT count(*) FROM agent_runs WHERE finished_at IS NULL)
        + (SELECT count(*) FROM agent_timers WHERE run IS NULL AND fired_at IS NULL) AS busy,
-       coalesce((SELECT array_agg(tool_call_id ORDER BY requested_at) FROM agent_approvals
-                  WHERE status = 'pending'), '{}') AS asked
+       coalesce((SELECT array_agg(tool_call_id ORDER BY requested_at, id) FROM agent_approvals
+                  WHERE status = 'pending'), '{}') AS asked,
+       coalesce((SELECT array_agg(t.key ORDER BY a.requested_at, a.id)
+                   FROM agent_approvals a JOIN agent_threads t ON t.id = a.thread
+                  WHERE a.status = 'pending'), '{}') AS askers
 """
 
 
@@ -54,7 +57,12 @@ class Lane:
         bodies = body_log.lines(self.body_folder, [THREAD])
         starts = sum(line.event == "start" for line in bodies)
         return State(
-            tuple(row["runs"]), tuple(row["ids"]), row["busy"], tuple(row["asked"]), starts
+            tuple(row["runs"]),
+            tuple(row["ids"]),
+            row["busy"],
+            tuple(row["asked"]),
+            tuple(row["askers"]),
+            starts,
         )
 
     @property

@@ -34,6 +34,7 @@ class State:
         busy: how many runs are unfinished, those of other agents that were asked included, and
             those that a timer starts.
         asked: calls that wait for a decision.
+        askers: the key of each one's thread.
         bodies: how many bodies have started.
         deaths: how many processes have died.
         done: the names of the acts that were done.
@@ -43,6 +44,7 @@ class State:
     ids: tuple[str, ...] = ()
     busy: int = 0
     asked: tuple[str, ...] = ()
+    askers: tuple[str, ...] = ()
     bodies: int = 0
     deaths: int = 0
     done: frozenset[str] = frozenset()
@@ -282,6 +284,60 @@ TOLD: Final = Scenario(
 )
 """Others reach a run while it works: messages, events, a start that is set for later."""
 
+TOGETHER: Final = frozenset({"call_a", "call_b"})
+BELOW: Final = "call_stamp"
+
+
+def _decide_together(state: State) -> Mapping[str, Any]:
+    del state
+    edited = {"tool_call_id": "call_a", "decision": "approved", "edited_input": {"amount": 0}}
+    denied = {"tool_call_id": "call_b", "decision": "denied", "reason": "no"}
+    return {"key": THREAD, "decisions": [edited, denied]}
+
+
+def _key_below(state: State) -> str:
+    return state.askers[state.asked.index(BELOW)]
+
+
+def _asks_below(state: State) -> bool:
+    return BELOW in state.asked
+
+
+def _signing(name: str, below: Act, *, ends: str = "completed") -> Scenario:
+    """Return a play: two calls are decided together, and ``below`` ends what is asked below."""
+    together = Act(
+        "decide together",
+        lambda state: set(state.asked) >= TOGETHER,
+        "agents:agent_resolve_approvals",
+        _decide_together,
+    )
+    return Scenario(
+        name,
+        (_say("start", "go", lambda _: True, "signer"), below, together),
+        ends=(ends,),
+        last_words=DONE if ends == "completed" else None,
+        said=("go",),
+    )
+
+
+def _decide_below(state: State) -> Mapping[str, Any]:
+    return {"key": _key_below(state), "tool_call_id": BELOW, "decision": "approved"}
+
+
+SIGN: Final = _signing(
+    "sign", Act("decide below", _asks_below, "agents:agent_resolve_approval", _decide_below)
+)
+"""Two decisions come together, one of them an edit; one comes by itself, and one from the top."""
+
+DISMISS: Final = _signing(
+    "dismiss",
+    Act("dismiss", _asks_below, "agents:agent_cancel", lambda state: {"key": _key_below(state)}),
+)
+"""The run at the bottom is cancelled while its card is shown at the top."""
+
+UNSIGNED: Final = _signing("unsigned", _cancel(_asks_below), ends="cancelled")
+"""The run at the top is cancelled while it and those below wait for people."""
+
 STEER_AT: Final = replace(
     _whole("steer-at"), at_hold=replace(STEER, due=_is_busy), ends=None, answers=None
 )
@@ -347,6 +403,7 @@ BOTH: Final = Scenario(
 SCENARIOS: Final = (
     *(WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN),
     *(QUEUE, REPLACE, RETRY, TOLD),
+    *(SIGN, DISMISS, UNSIGNED),
 )
 AT_HOLD: Final = (STEER_AT, CANCEL_AT, APPROVE_AT)
 OTHERS: Final = (TAKEN_AT, BOTH)
