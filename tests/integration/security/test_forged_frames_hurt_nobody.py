@@ -29,7 +29,7 @@ MIB = 1 << 20
 GROWTH = 80 * MIB
 """What a gateway may grow by under attack: outboxes, held frames and what malloc keeps."""
 
-PATIENCE_S = 5.0
+PATIENCE_S = 15.0
 """What an innocent call may take meanwhile: the flooders' own calls, as many as a user may make,
 stand before it.  Before a socket was heard in turns, no call was answered while a flood lasted."""
 
