@@ -43,7 +43,10 @@ def open_admin(browser: Browser, dev: DevProcess) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def open_(path: str = "", *, width: int = 1280) -> AdminScreen:
-            context = browser.new_context(viewport={"width": width, "height": 860})
+            # Without transitions: a colour on its way from one theme to the other is neither's.
+            context = browser.new_context(
+                viewport={"width": width, "height": 860}, reduced_motion="reduce"
+            )
             stack.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
             return AdminScreen(context.new_page(), dev.url).go(path)
@@ -274,7 +277,7 @@ def test_every_page_can_be_read_by_anybody_at_any_width(
     found: dict[str, list[str]] = {}
     for address in (*ADDRESSES, *more):
         tab.page.emulate_media(color_scheme="light")
-        tab.go(address)
+        tab.visit(address)
         expect(tab.page.get_by_role("heading", level=1)).to_be_visible()
         expect(tab.page.locator(".loading")).to_have_count(0)
         tab.expect_no_sideways_scroll()
@@ -283,7 +286,9 @@ def test_every_page_can_be_read_by_anybody_at_any_width(
         wrong = tab.violations()
         tab.page.emulate_media(color_scheme="dark")
         keep(tab, SHOTS / "admin", f"{name}-{width}-dark")
-        if wrong := [*wrong, *tab.violations("color-contrast")]:
+        if width == 1280:  # the colours are the same at any width
+            wrong += tab.violations("color-contrast")
+        if wrong:
             found[address] = wrong
 
     assert found == {}

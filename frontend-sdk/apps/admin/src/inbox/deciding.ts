@@ -49,25 +49,35 @@ export async function decideMany(
   approvals: readonly ApprovalRecord[],
   verdict: Verdict,
 ): Promise<BatchOutcome> {
-  const groups = byThread(approvals).flatMap(chunks);
-  const results = await Promise.allSettled(
-    groups.map(({ key, approvals: of }) =>
-      client.call(api.decideAll, {
-        key,
-        decisions: of.map((one) => decisionOn(one, verdict)),
-        via: "dashboard",
-      }),
-    ),
+  const outcomes = await Promise.all(
+    byThread(approvals).map((group) => decideGroup(client, group, verdict)),
   );
+  return {
+    decided: outcomes.reduce((all, { decided }) => all + decided, 0),
+    failures: outcomes.flatMap(({ failures }) => failures),
+  };
+}
+
+/** Decide a thread's calls, part after part: they wait for one another at the thread's row. */
+async function decideGroup(
+  client: Caller,
+  group: ThreadGroup,
+  verdict: Verdict,
+): Promise<BatchOutcome> {
   let decided = 0;
-  const failures: string[] = [];
-  for (const [index, result] of results.entries()) {
-    const group = groups[index];
-    if (group === undefined) continue;
-    if (result.status === "fulfilled") decided += group.approvals.length;
-    else failures.push(failureOf(group, result.reason));
+  for (const part of chunks(group)) {
+    try {
+      await client.call(api.decideAll, {
+        key: part.key,
+        decisions: part.approvals.map((one) => decisionOn(one, verdict)),
+        via: "dashboard",
+      });
+    } catch (thrown) {
+      return { decided, failures: [failureOf(part, thrown)] };
+    }
+    decided += part.approvals.length;
   }
-  return { decided, failures };
+  return { decided, failures: [] };
 }
 
 function decisionOn(approval: ApprovalRecord, verdict: Verdict): NewDecision {
