@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -15,7 +16,8 @@ from tests.support.dev_process import ROOT, DevProcess, dev_process
 from tests.support.wait_until import wait_until_sync
 
 AGENTS = Path(__file__).parent / "agents"
-SESSIONS = ("one", "many", "function", "terminal", "denied", "foreign")
+TERMINAL = "at a terminal / #1?"
+SESSIONS = ("one", "many", "function", TERMINAL, "denied", "foreign")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_b36_after_a_restart_of_everything_each_way_in_decides(
         assert [each.status_code for each in answers] == [200, 200, 200], answers
 
         listed = ropewalk(dev, "approvals", "list")
-        terminal, denied = asked["terminal"]["id"], asked["denied"]["id"]
+        terminal, denied = asked[TERMINAL]["id"], asked["denied"]["id"]
         approved = ropewalk(dev, "approvals", "approve", terminal)
         refused = ropewalk(dev, "approvals", "deny", denied, "--reason", "not today")
         again = ropewalk(dev, "approvals", "deny", terminal)
@@ -94,7 +96,9 @@ def test_b36_after_a_restart_of_everything_each_way_in_decides(
         )
 
         def is_over() -> bool:
-            views = [client.get(f"{sessions}/{key}").json() for key in SESSIONS[:-1]]
+            views = [
+                client.get(f"{sessions}/{quote(key, safe='')}").json() for key in SESSIONS[:-1]
+            ]
             return all(view["status"] == "completed" for view in views)
 
         wait_until_sync(is_over, description="the decided runs end")
@@ -112,7 +116,7 @@ def test_b36_after_a_restart_of_everything_each_way_in_decides(
         "one": ("approved", "api"),
         "many": ("approved", "api"),
         "function": ("approved", "dashboard"),
-        "terminal": ("approved", "cli"),
+        TERMINAL: ("approved", "cli"),
         "denied": ("denied", "cli"),
         "foreign": ("pending", None),
     }

@@ -2,6 +2,7 @@
 
 import json
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -78,7 +79,8 @@ def _decide(server: Server, approval: str, given: dict[str, object], reason: str
     body = {**given, "inputHash": row["inputHash"], "via": "cli"}
     if reason is not None:
         body["reason"] = reason
-    path = f"/agents/{row['agent']}/sessions/{row['key']}/approvals/{approval}"
+    session = quote(row["key"], safe="")  # whatever a team makes of its keys
+    path = f"/agents/{row['agent']}/sessions/{session}/approvals/{approval}"
     (decided,) = server.post(path, body)["decisions"]
     typer.echo(f"{decided['decision']}: {row['agent']}/{row['name']}")
 
