@@ -44,7 +44,7 @@ export function Record({ approval }: { readonly approval: ApprovalRecord }): Rea
         <p className="since">{decidedAt && <Ago at={decidedAt} />}</p>
       </header>
       <p data-testid="audit">
-        {approval.status === "cancelled" ? "Closed" : "Decided"} {byWhom(approval)}
+        {approval.status === "cancelled" ? "Closed undecided," : "Decided"} {byWhom(approval)}
         {reason && <>: “{reason}”</>}
       </p>
       {editedInput ? (

@@ -36,7 +36,8 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 
 /** Return who decided and where, as "by ada, in Slack". */
-export function byWhom({ decidedBy, place }: ApprovalRecord): string {
+export function byWhom({ status, decidedBy, place }: ApprovalRecord): string {
+  if (status === "cancelled") return "with its run";
   if (place === "system") return "by itself";
   const where = place === undefined ? undefined : PLACES[place];
   return `by ${decidedBy ?? "somebody"}${where === undefined ? "" : `, ${where}`}`;

@@ -40,7 +40,7 @@ export interface Timeline {
 }
 
 const IDLE_SHARE = 0.25;
-const SHORTEST_GAP_MS = 250;
+const SHORTEST_GAP_MS = 20;
 
 /** Facts that somebody else stored: what came before them was waiting. */
 const WAITS = new Set(["approval", "child", "timer", "event", "sleep"]);
