@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from app.domain.approval import ApprovalStatus, input_hash
+from tests.support.backend import Backend
 from tests.support.decision_schedules import OWNER, SURFACES, Answer, Attempt, Schedule
 from tests.support.memory_desk import MemoryDesk, memory_desk
+from tests.support.store_world import StoreWorld
 
 SESSION = "/agents/a/sessions/k/approvals"
 
@@ -215,3 +217,27 @@ async def test_b31_a_decision_that_the_client_made_up_changes_nothing(desk: Memo
     assert (prompt.status_code, said.status_code, elsewhere.status_code) == (400, 202, 404)
     assert await statuses(desk) == [ApprovalStatus.PENDING.value]
     assert desk.ran("k") == []
+
+
+async def test_b39_what_a_child_asks_is_decided_in_the_session_that_shows_it(
+    backend: Backend, world: StoreWorld
+) -> None:
+    top = await world.drive(thread_key="top")
+    await world.ask(top, "call_1", "call_2", gated=["call_2"])
+    child = await world.spawn(top)
+    await world.ask(child, "call_1", gated=["call_1"])
+    address = f"/agents/{top.run.agent}/sessions/top/approvals"
+
+    async with backend.client("root", "admin") as admin:
+        shown = (await admin.get(address)).json()["approvals"]
+        ids = {each["key"]: each["id"] for each in shown}
+        both = [{"approvalId": each, "decision": "approved"} for each in ids.values()]
+        mixed = await admin.post(address, json={"decisions": both})
+        below = ids[child.thread.key]
+        decided = await admin.post(f"{address}/{below}", json={"decision": "approved"})
+        left = (await admin.get(address)).json()["approvals"]
+
+    assert set(ids) == {"top", child.thread.key}
+    assert (mixed.status_code, mixed.json()["code"]) == (400, "INVALID_ARGUMENT")
+    assert decided.json()["decisions"][0]["approvalId"] == below
+    assert [each["id"] for each in left] == [ids["top"]]
