@@ -74,12 +74,13 @@ SELECT w.id, w.agents, w.started_at,
        AS running
   FROM agent_workers w WHERE w.gone_at IS NULL ORDER BY w.started_at, w.id
 """
+# Threads are counted while they are few, then as the planner estimates them.
 _SYSTEM = """
 SELECT (SELECT extract(epoch FROM clock_timestamp() - min(queued_at))
           FROM agent_runs WHERE status = 'queued') AS oldest_queued_s,
        (SELECT count(*) FROM agent_approvals WHERE status = 'pending') AS pending_approvals,
-       (SELECT greatest(reltuples, 0)::bigint FROM pg_class
-         WHERE oid = 'agent_threads'::regclass) AS threads,
+       greatest((SELECT reltuples::bigint FROM pg_class WHERE oid = 'agent_threads'::regclass),
+                (SELECT count(*) FROM (SELECT FROM agent_threads LIMIT 10000) few)) AS threads,
        pg_database_size(current_database()) AS database_bytes
 """
 _MINUTES = """

@@ -47,10 +47,7 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
         <Tile name="Waiting approvals" value={String(value.pendingApprovals)}>
           {value.pendingApprovals > 0 && <Link href={to()}>To the inbox</Link>}
         </Tile>
-        <Tile
-          name="Threads, about"
-          value={value.threads === 0 ? "not counted yet" : value.threads.toLocaleString("en")}
-        />
+        <Tile name="Threads, about" value={value.threads.toLocaleString("en")} />
         <Tile name="Database" value={bytes(value.databaseBytes)} />
         {value.version && <Tile name="Version" value={value.version} />}
       </dl>
