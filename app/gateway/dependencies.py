@@ -32,10 +32,8 @@ class Dependencies(Generic[Reader]):
         for table, keys in now.items():
             if keys is None:
                 self._of_table.setdefault(table, set()).add(reader)
-            else:
-                rows = self._of_rows.setdefault(table, {})
-                for key in keys:
-                    rows.setdefault(key, set()).add(reader)
+            for key in keys or ():
+                self._of_rows.setdefault(table, {}).setdefault(key, set()).add(reader)
 
     def touched_by(self, table: str, keys: Keys) -> set[Reader]:
         """Return who has read what is written; ``None``: any row."""
@@ -51,11 +49,10 @@ class Dependencies(Generic[Reader]):
             readers.discard(reader)
             if not readers:
                 del self._of_table[table]
-            return
-        rows = self._of_rows[table]
-        for key in keys:
+        for key in keys or ():
+            rows = self._of_rows[table]
             rows[key].discard(reader)
             if not rows[key]:
                 del rows[key]
-        if not rows:
-            del self._of_rows[table]
+            if not rows:
+                del self._of_rows[table]
