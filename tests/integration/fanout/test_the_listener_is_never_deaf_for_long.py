@@ -152,13 +152,15 @@ async def test_b57_a_proxy_that_pools_transactions_is_refused_with_the_reason(
 
 
 async def test_a_gateway_may_start_before_postgres(
-    postgres: EmbeddedPostgres, empty_database_url: str
+    postgres: EmbeddedPostgres, empty_database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     gateway = Gateway(empty_database_url)
     postgres.stop()
     try:
         async with running(gateway.listener.run()):
-            await asyncio.sleep(0.2)
+            await wait_until(
+                lambda: "Postgres is not heard" in caplog.text, description="it has tried"
+            )
             assert not gateway.listener.is_listening
             await asyncio.to_thread(postgres.start)
             await gateway.is_listening()
