@@ -175,7 +175,12 @@ class FramesProtocol(WebSocketsSansIOProtocol):
         if self.disconnected or self.transport.is_closing():
             self._unheard = b""
             return
-        self._take(piece)
+        try:
+            self._take(piece)
+        except Exception:
+            # The loop does this for ``data_received`` alone; a socket left paused would be deaf.
+            self.transport.abort()
+            raise
         if self._unheard:
             self.loop.call_soon(self._hear_on)
         elif not (self.read_paused or self.transport.is_closing()):

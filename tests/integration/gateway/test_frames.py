@@ -303,3 +303,17 @@ async def test_an_application_that_wants_no_wire_is_served_as_by_uvicorn() -> No
     async with running_frames(echo) as (_, url), connect(url) as client:
         await client.send("hello")
         assert await client.recv() == "hello"
+
+
+@pytest.mark.parametrize("size", [10, 100_000], ids=["heard-at-once", "heard-in-turns"])
+async def test_a_listener_that_breaks_loses_its_socket_and_is_never_deaf(size: int) -> None:
+    def break_down(data: bytes) -> None:
+        raise RuntimeError(f"cannot take {len(data)} bytes")
+
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    async with talking() as (ear, client):
+        ear.on_message = break_down
+
+        await client.send("x" * size)
+
+        await wait_until(lambda: ear.closings, description="the socket is gone", timeout_s=3)
