@@ -89,11 +89,13 @@ class Governance:
         use: who may prompt it; ``None``: whomever its access lets in.
         approve: who may decide at all; ``None``: the same as ``use``.
         approvers: by tool, in place of those in code.
+        manual_minutes: that a person takes for what a completed run does; ``None``: nobody said.
     """
 
     use: tuple[str, ...] | None = None
     approve: tuple[str, ...] | None = None
     approvers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    manual_minutes: float | None = None
 
 
 UNGOVERNED = Governance()

@@ -4,6 +4,8 @@ Each function returns a ``Decide``.  What would change nothing is refused, so th
 versions holds changes and nothing else.
 """
 
+from dataclasses import replace
+
 from app.domain.errors import Conflict, InvalidArgument, NotFound
 from app.domain.override import (
     AS_CODED,
@@ -11,7 +13,6 @@ from app.domain.override import (
     Changed,
     DiscardDraft,
     Govern,
-    Governance,
     Override,
     Publish,
     SaveDraft,
@@ -99,7 +100,7 @@ def set_approvers(agent: str, tool: str, approvers: tuple[str, ...] | None) -> D
         picked = {name: each for name, each in governance.approvers.items() if name != tool}
         if approvers is not None:
             picked[tool] = approvers
-        changed = Governance(governance.use, governance.approve, picked)
+        changed = replace(governance, approvers=picked)
         detail = {"tool": tool, "before": _names(before), "after": _names(approvers)}
         return Changed(Govern(changed), "approvers", detail)
 
@@ -117,7 +118,20 @@ def set_lists(agent: str, use: tuple[str, ...] | None, approve: tuple[str, ...] 
             "before": {"use": _names(before.use), "approve": _names(before.approve)},
             "after": {"use": _names(use), "approve": _names(approve)},
         }
-        return Changed(Govern(Governance(use, approve, before.approvers)), "lists", detail)
+        return Changed(Govern(replace(before, use=use, approve=approve)), "lists", detail)
+
+    return decide
+
+
+def set_minutes(agent: str, minutes: float | None) -> Decide:
+    """Return what says how long a person takes for what a completed run of the agent does."""
+
+    def decide(standing: Standing) -> Changed:
+        before = standing.governed.of(agent)
+        if minutes == before.manual_minutes:
+            raise InvalidArgument("minutes: this is what is said already")
+        detail: dict[str, Json] = {"before": before.manual_minutes, "after": minutes}
+        return Changed(Govern(replace(before, manual_minutes=minutes)), "minutes", detail)
 
     return decide
 

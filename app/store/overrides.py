@@ -45,7 +45,7 @@ SELECT DISTINCT ON (agent) agent, content FROM agent_overrides
  WHERE version > 0 ORDER BY agent, version DESC
 """
 _GOVERNED = """
-SELECT agent, use_list, approve_list, approvers, models FROM agent_governance
+SELECT agent, use_list, approve_list, approvers, manual_minutes, models FROM agent_governance
  WHERE $1::text[] IS NULL OR agent = ANY ($1)
 """
 _AUDIT = """
@@ -61,11 +61,11 @@ VALUES ($1, $2, $3::text::json, $4, $5, clock_timestamp())
 """
 _DISCARD = "DELETE FROM agent_overrides WHERE agent = $1 AND version = 0 RETURNING agent"
 _GOVERN = """
-INSERT INTO agent_governance (agent, use_list, approve_list, approvers)
-VALUES ($1, $2, $3, $4::text::json)
+INSERT INTO agent_governance (agent, use_list, approve_list, approvers, manual_minutes)
+VALUES ($1, $2, $3, $4::text::json, $5)
     ON CONFLICT (agent) DO UPDATE
    SET use_list = excluded.use_list, approve_list = excluded.approve_list,
-       approvers = excluded.approvers
+       approvers = excluded.approvers, manual_minutes = excluded.manual_minutes
 """
 _ALLOW = """
 INSERT INTO agent_governance (agent, models) VALUES ('', $1)
@@ -166,6 +166,7 @@ async def _carry_out(
                 _list(governance.use),
                 _list(governance.approve),
                 encode(approvers) if approvers else None,
+                governance.manual_minutes,
             )
             rows = {GOVERNANCE: 1}
         case AllowModels(models):
@@ -201,6 +202,7 @@ def _governance(row: Row) -> Governance:
         _tuple(row["use_list"]),
         _tuple(row["approve_list"]),
         {tool: tuple(each) for tool, each in approvers.items()},
+        row["manual_minutes"],
     )
 
 

@@ -105,7 +105,7 @@ async def test_versions_count_and_say_the_same_for_ever(office: Office) -> None:
 
 async def test_a_change_sees_how_it_stands(office: Office) -> None:
     seen: list[Standing] = []
-    governance = Governance(("bob@example.com",), (), {"refund": ("$owner", "cfo")})
+    governance = Governance(("bob@example.com",), (), {"refund": ("$owner", "cfo")}, 7.5)
     await office.do(Publish(KIND, None))
     await office.do(Publish(SHORT, None), agent="another")
     await office.do(SaveDraft(SHORT))

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Identity, Index, Integer, LargeBinary, Text
+from sqlalchemy import BigInteger, Double, Identity, Index, Integer, LargeBinary, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
 from sqlmodel import Field, SQLModel
 
@@ -66,6 +66,8 @@ class GovernanceRow(SQLModel, table=True):
     approve_list: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
     approvers: Any | None = Field(default=None, sa_type=COPIED_JSON)
     """By tool, in place of those in code."""
+    manual_minutes: float | None = Field(default=None, sa_type=Double)
+    """That a person takes for what a completed run does."""
     models: list[str] | None = Field(default=None, sa_type=ARRAY(Text))
     """Which may be chosen; of the empty slug alone."""
 
