@@ -91,6 +91,7 @@ class Approval:
         thread_key: of the conversation that asks, which may be that of a child run.
         agent: whose call it is.
         owner: the thread's.
+        thread_title: the conversation's, as it is now.
         root: id of the thread at the top of the runs that asked for this one, if it is another.
         decided_by: the decider's user id, ``None`` for one who has none.
     """
@@ -114,6 +115,7 @@ class Approval:
     edited_input: Json = None
     decided_at: datetime | None = None
     root: str | None = None
+    thread_title: str | None = None
 
     @property
     def expires_at(self) -> datetime | None:

@@ -109,6 +109,11 @@ class Functions:
         with self._measured(found):
             return await self._run(found, arguments, caller, call)
 
+    def may_write(self, ref: str) -> bool:
+        """Return whether a call of ``ref`` may change anything: no query does."""
+        found = self._registry.lookup(ref)
+        return found is not None and found.function.kind is not FunctionKind.QUERY
+
     async def read(
         self, ref: str, args: Mapping[str, object], *, caller: Identity, reads: dict[str, Keys]
     ) -> Json:

@@ -225,8 +225,9 @@ class Connection:
             if fault.is_ours:
                 _log.error("call %s failed", call.fn, exc_info=error)
             frame = replies.error(call.id, fault.code, fault.message, fault.data)
-        # A client drops what it laid over its queries when it hears the answer.
-        await self._host.watches.settled(self._subscriptions.values())
+        if self._host.functions.may_write(call.fn):
+            # A client drops what it laid over its queries when it hears the answer.
+            await self._host.watches.settled(self._subscriptions.values())
         self.outbox.reply(frame)
         self._take(CallEnded(call.id))
 

@@ -22,6 +22,10 @@ class Functions(Protocol):
         """
         ...
 
+    def may_write(self, ref: str) -> bool:
+        """Return whether a call of this may change anything: no query does."""
+        ...
+
     async def read(
         self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
     ) -> Json:

@@ -147,6 +147,7 @@ class ApprovalRecord(PendingApproval):
     """An approval as inbox and history show it."""
 
     owner: str | None
+    title: str | None = Field(description="of the conversation that asks")
     status: ApprovalStatus
     may_decide: bool = Field(description="whether it waits, and for the caller")
     decided_by: str | None = absent()

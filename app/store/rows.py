@@ -46,7 +46,7 @@ THREADS = f"SELECT {columns(THREAD, 't')} FROM agent_threads t"
 RUNS = f"SELECT {columns(RUN, 'r')} FROM agent_runs r"
 MESSAGES = f"SELECT {columns(MESSAGE, 'm')} FROM agent_messages m"
 APPROVALS = f"""
-SELECT {columns(APPROVAL, "a")}, k.key AS thread_key, k.agent, k.owner
+SELECT {columns(APPROVAL, "a")}, k.key AS thread_key, k.agent, k.owner, k.title AS thread_title
   FROM agent_approvals a JOIN agent_threads k ON k.id = a.thread
 """
 SIGNALS = f"SELECT {columns(SIGNAL, 'g')} FROM agent_signals g"
@@ -162,6 +162,7 @@ def approval_from(row: Row, *, parse: Parse = parse_json) -> Approval:
         thread_key=row["thread_key"],
         agent=row["agent"],
         owner=row["owner"],
+        thread_title=row["thread_title"],
     )
 
 

@@ -47,6 +47,9 @@ class MemoryThreadWriter:
         if thread is None:
             return False
         self._store(replace(thread, title=title, version=thread.version + 1))
+        for id_, approval in self._db.approvals.items():
+            if approval.thread_id == thread.id:
+                self._db.approvals[id_] = replace(approval, thread_title=title)
         return True
 
     def _store(self, thread: Thread) -> None:

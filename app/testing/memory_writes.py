@@ -120,6 +120,7 @@ def _approval(db: MemoryDatabase, fence: Fence, thread: Thread, asked: NewApprov
         thread_key=thread.key,
         agent=thread.agent,
         owner=thread.owner,
+        thread_title=thread.title,
         rules=ApprovalRules.from_json(decode(asked.rules)),
         root=db.root_of(db.runs[fence.run_id]),
     )

@@ -68,6 +68,7 @@ def approval_record(approval: Approval, *, may_decide: bool) -> dict[str, Json]:
     view: dict[str, Json] = {
         **approval_view(approval),
         "owner": approval.owner,
+        "title": approval.thread_title,
         "status": approval.status.value,
         "mayDecide": may_decide and approval.status is ApprovalStatus.PENDING,
     }

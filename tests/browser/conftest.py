@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.dev_process import ROOT, DevProcess, dev_process
 from tests.support.screen import Screen
@@ -20,6 +20,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE_MS = 15_000
+expect.set_options(timeout=PATIENCE_MS)
 SHOTS = ROOT / ".screenshots"
 """Written by the tests, looked at by people, committed by nobody."""
 

@@ -110,6 +110,19 @@ async def test_a_title_is_a_visible_change(world: StoreWorld, writer: ThreadWrit
     assert world.around.announced[-1] == (thread_id, 2)
 
 
+@pytest.mark.req("AGT-14", "ADM-09")
+async def test_what_waits_names_its_conversation_as_it_is_called_now(
+    world: StoreWorld, writer: ThreadWriter
+) -> None:
+    claimed = await world.drive()
+    await world.ask(claimed, "call_1", gated=["call_1"])
+
+    await writer.rename(claimed.thread.key, "Hemp from the Baltic")
+
+    (asked,) = await world.reader.approvals(key=claimed.thread.key)
+    assert asked.thread_title == "Hemp from the Baltic"
+
+
 async def test_a_missing_thread_is_said_to_be_missing(writer: ThreadWriter) -> None:
     assert await writer.append("none", a_message("hello")) is None
     assert not await writer.rename("none", "New")

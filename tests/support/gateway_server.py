@@ -44,16 +44,24 @@ class FakeFunctions:
     def __init__(self) -> None:
         self.by_ref: dict[str, Any] = {}
         self.dedupes: list[str | None] = []
+        self.asked: list[str] = []
+        self.queries: set[str] = set()
+        """References of those that only read."""
 
     async def call(
         self, ref: str, args: Mapping[str, Json], *, caller: Identity, dedupe: str | None
     ) -> Json:
         """See ``Functions.call``."""
         self.dedupes.append(dedupe)
+        self.asked.append(ref)
         if ref not in self.by_ref:
             raise NotFound(f"no function {ref!r}")
         value: Json = await self.by_ref[ref](args, caller)
         return value
+
+    def may_write(self, ref: str) -> bool:
+        """See ``Functions.may_write``."""
+        return ref not in self.queries
 
     async def read(
         self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]

@@ -181,6 +181,8 @@ export interface ApprovalRecord {
   /** what counts as decided then */
   readonly onExpiry?: ApprovalDecision;
   readonly owner: string | null;
+  /** of the conversation that asks */
+  readonly title: string | null;
   readonly status: ApprovalStatus;
   /** whether it waits, and for the caller */
   readonly mayDecide: boolean;

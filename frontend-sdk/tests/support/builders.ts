@@ -69,7 +69,8 @@ export function anApproval(over: Partial<PendingApproval> = {}): PendingApproval
 
 /** The same as inbox and history list it. */
 export function aRecord(over: Partial<ApprovalRecord> = {}): ApprovalRecord {
-  return { ...anApproval(), owner: "user-1", status: "pending", mayDecide: true, ...over };
+  const more = { owner: "user-1", title: "Hello", status: "pending", mayDecide: true } as const;
+  return { ...anApproval(), ...more, ...over };
 }
 
 export function aToken(over: Partial<Token> = {}): Token {

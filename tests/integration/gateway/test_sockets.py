@@ -175,6 +175,34 @@ async def test_a_call_is_answered_with_the_functions_value(served: GatewayServer
     assert served.functions.dedupes == ["d-1"]
 
 
+async def test_an_answer_that_changed_nothing_waits_for_nothing_that_is_watched(
+    served: GatewayServer,
+) -> None:
+    gate = asyncio.Event()
+
+    async def answer(args: Mapping[str, Json], caller: Identity) -> Json:
+        return "answered"
+
+    async def slow(args: Mapping[str, Json], caller: Identity) -> Json:
+        await gate.wait()
+        return "late"
+
+    served.functions.by_ref |= {"app:slow": slow, "app:read": answer, "app:write": answer}
+    served.functions.queries = {"app:slow", "app:read"}
+    async with ws_client(served.url, "ann") as client:
+        asking = asyncio.create_task(client.ask("app:slow"))
+        await wait_until(lambda: "app:slow" in served.functions.asked, description="it is asked")
+        writing = asyncio.create_task(client.call("app:write", {}))
+        await wait_until(lambda: "app:write" in served.functions.asked, description="it ran")
+
+        assert await client.call("app:read", {}) == "answered"
+        assert not writing.done()
+
+        gate.set()
+        view = await asking
+        assert (await writing, view.value) == ("answered", "late")
+
+
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [

@@ -60,6 +60,9 @@ class World:
     async def call(self, ref: str, args: Any, *, caller: Identity, dedupe: str | None) -> Json:  # noqa: ANN401
         raise NotImplementedError
 
+    def may_write(self, ref: str) -> bool:
+        raise NotImplementedError
+
     async def read(
         self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
     ) -> Json:

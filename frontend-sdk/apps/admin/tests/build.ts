@@ -31,6 +31,7 @@ export function anApproval(given: Partial<ApprovalRecord> = {}): ApprovalRecord 
     approvers: [],
     requestedAt: at(100),
     owner: "dev-user",
+    title: "Month's end",
     status: "pending",
     mayDecide: true,
     ...given,

@@ -17,6 +17,8 @@ interface CardProps {
   readonly tool: ToolView | undefined;
   /** How many calls of the run wait besides. */
   readonly others: number;
+  /** Whether it is among the first, and so on the screen at once. */
+  readonly isFirst: boolean;
   readonly selected: boolean;
   readonly select: (id: string, selected: boolean) => void;
 }
@@ -24,10 +26,10 @@ interface CardProps {
 type Mode = "deciding" | "rejecting" | "editing";
 
 export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactNode {
-  const { approval, tool, others, selected, select } = props;
+  const { approval, tool, others, isFirst, selected, select } = props;
   const client = useClient();
   const card = useRef<HTMLElement>(null);
-  const asked = useAsked(approval, card);
+  const asked = useAsked(approval, card, isFirst);
   const [mode, setMode] = useState<Mode>("deciding");
   const [asJson, setAsJson] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -180,7 +182,7 @@ function Why(props: {
             for <strong>{approval.owner}</strong>
           </>
         )}
-        {asked?.title && <> in “{asked.title}”</>}
+        {approval.title && <> in “{approval.title}”</>}
         {approval.approvers.length > 0 && <> · approvers: {approval.approvers.join(", ")}</>}
       </p>
       {asked?.said && (

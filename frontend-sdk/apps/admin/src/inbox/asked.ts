@@ -1,7 +1,8 @@
 /**
- * Why a call waits: the conversation's title, what the person said, and what the agent answered.
+ * Why a call waits: what the person said, and what the agent answered.
  *
- * Asked once for each card, when it comes near the screen: five hundred cards ask for a dozen.
+ * Asked once for each card: of the first ones at once, of the others when they come near the
+ * screen, so five hundred cards ask for a dozen or two.
  */
 
 import { type RefObject, useEffect, useState } from "react";
@@ -10,7 +11,6 @@ import { useClient } from "ropewalk/react";
 import { api } from "../api.js";
 
 export interface Asked {
-  readonly title: string | undefined;
   /** What a person said last before the call. */
   readonly said: string | undefined;
   /** What the agent said with the call. */
@@ -18,6 +18,8 @@ export interface Asked {
 }
 
 const NEAR = "400px";
+/** So many cards fill the largest screen. */
+export const FIRST = 12;
 const PAGE = 20;
 const AGAIN_MS = 3_000;
 const known = new WeakMap<ChatClient, Map<string, Promise<Asked>>>();
@@ -25,6 +27,7 @@ const known = new WeakMap<ChatClient, Map<string, Promise<Asked>>>();
 export function useAsked(
   approval: ApprovalRecord,
   card: RefObject<Element | null>,
+  isFirst: boolean,
 ): Asked | undefined {
   const client = useClient();
   const [asked, setAsked] = useState<Asked>();
@@ -41,6 +44,14 @@ export function useAsked(
         },
       );
     };
+    const forget = (): void => {
+      gone = true;
+      clearTimeout(timer);
+    };
+    if (isFirst) {
+      look();
+      return forget;
+    }
     const observer = new IntersectionObserver(
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
@@ -51,11 +62,10 @@ export function useAsked(
     );
     observer.observe(card.current);
     return () => {
-      gone = true;
-      clearTimeout(timer);
+      forget();
       observer.disconnect();
     };
-  }, [client, approval, card]);
+  }, [client, approval, card, isFirst]);
   return asked;
 }
 
@@ -69,19 +79,12 @@ function askOnce(client: ChatClient, approval: ApprovalRecord): Promise<Asked> {
 }
 
 async function ask(client: ChatClient, { key, toolCallId, runId }: ApprovalRecord): Promise<Asked> {
-  const [thread, messages] = await Promise.all([
-    client.query(api.agents.agentThread, { key }),
-    client.query(api.agents.agentMessages, { key, limit: PAGE, stream: false }),
-  ]);
-  return { title: thread?.title ?? undefined, ...aroundCall(messages, runId, toolCallId) };
+  const page = { key, limit: PAGE, stream: false };
+  return aroundCall(await client.query(api.agents.agentMessages, page), runId, toolCallId);
 }
 
 /** Return what was said around a call. */
-export function aroundCall(
-  messages: readonly Message[],
-  runId: string,
-  toolCallId: string,
-): Pick<Asked, "said" | "answered"> {
+export function aroundCall(messages: readonly Message[], runId: string, toolCallId: string): Asked {
   const at = messages.findLastIndex(
     (message) =>
       message.runId === runId &&

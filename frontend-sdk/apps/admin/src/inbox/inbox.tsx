@@ -7,6 +7,7 @@ import { api, INBOX_LIMIT } from "../api.js";
 import { Link, to } from "../router.js";
 import { Empty, Loading, Trouble } from "../ui/states.js";
 import { ApprovalCard } from "./approval-card.js";
+import { FIRST } from "./asked.js";
 import { BatchBar } from "./batch-bar.js";
 import { toolOf } from "./consequence.js";
 import { Decided } from "./decided.js";
@@ -78,12 +79,13 @@ function Waiting(): ReactNode {
             clear={() => setPicked(new Set())}
           />
           <div className="asks" data-testid="approvals">
-            {pending.map((approval) => (
+            {pending.map((approval, place) => (
               <ApprovalCard
                 key={approval.id}
                 approval={approval}
                 tool={toolOf(agents, approval)}
                 others={(counts.get(approval.runId) ?? 1) - 1}
+                isFirst={place < FIRST}
                 selected={picked.has(approval.id)}
                 select={select}
               />
