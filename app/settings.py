@@ -186,6 +186,12 @@ class Settings(BaseSettings):
         description="Set by `ropewalk dev`: the gateway serves the demo chat at `/` and mints "
         "it a token.",
     )
+    dev_sign_in: Literal["here", "anyone"] = Field(
+        "here",
+        description="Whom `ropewalk dev` gives a token that signs in, as an admin too, like its "
+        "`--sign-in`. `here`: programs on the same machine, not through a proxy. `anyone`: all who "
+        "reach the server, as behind the published port of a container.",
+    )
 
     @property
     def origins(self) -> frozenset[str] | None:

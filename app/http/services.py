@@ -63,12 +63,16 @@ Examine: TypeAlias = Callable[[bool], Awaitable[Sequence[Finding]]]
 
 @dataclass(frozen=True, slots=True)
 class DevServices:
-    """What only ``ropewalk dev`` serves: the demo chat, and tokens of a person and an admin."""
+    """What only ``ropewalk dev`` serves: the demo chat, and tokens of a person and an admin.
+
+    ``signs_in_anyone``: not only programs on this machine; see ``app.http.dev``.
+    """
 
     user_id: str
     admin_id: str
     mint: Callable[[str, Sequence[str]], str]
     chat: Path
+    signs_in_anyone: bool = False
 
 
 async def admit_all(caller: Identity, address: str) -> None:

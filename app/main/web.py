@@ -205,7 +205,8 @@ def _dev_services(settings: Settings) -> DevServices | None:
         now = datetime.now(UTC)
         return mint(secret, user_id, now=now, lifetime=_DEV_TOKEN, settings=settings, roles=roles)
 
-    return DevServices(DEV_USER, DEV_ADMIN, mint_token, CHAT)
+    anyone = settings.dev_sign_in == "anyone"
+    return DevServices(DEV_USER, DEV_ADMIN, mint_token, CHAT, signs_in_anyone=anyone)
 
 
 def _warn(settings: Settings, authenticator: Authenticator, declared: Declarations) -> None:

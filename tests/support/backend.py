@@ -123,11 +123,13 @@ class Backend:
 
     @asynccontextmanager
     async def client(
-        self, user: str | None = None, *roles: str
+        self, user: str | None = None, *roles: str, peer: str = "127.0.0.1"
     ) -> AsyncIterator[httpx2.AsyncClient]:
-        """Yield a client that speaks for a user, in this process."""
+        """Yield a client that speaks for a user, in this process, as if from the address."""
         headers = {} if user is None else {"authorization": f"Bearer {token_for(user, *roles)}"}
-        transport = httpx2.ASGITransport(app=self.app, raise_app_exceptions=False)
+        transport = httpx2.ASGITransport(
+            app=self.app, raise_app_exceptions=False, client=(peer, 1234)
+        )
         async with httpx2.AsyncClient(
             transport=transport, base_url="http://localhost", headers=headers
         ) as client:

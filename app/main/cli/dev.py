@@ -1,7 +1,7 @@
 """``ropewalk dev``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,6 +28,13 @@ def dev(
     agents: Annotated[
         Path | None, typer.Option(help="Folder of agents and functions (else AGENTS).")
     ] = None,
+    sign_in: Annotated[
+        Literal["here", "anyone"] | None,
+        typer.Option(
+            help="Who is signed in without asking, as an admin too: who comes from this machine,"
+            " or anyone who reaches the server (else DEV_SIGN_IN, else here)."
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     *,
     reload: Annotated[bool, typer.Option(help="Start anew when an agent's file changes.")] = True,
@@ -41,6 +48,7 @@ def dev(
 
     options = DevOptions(
         host=host,
+        sign_in=sign_in or settings.dev_sign_in,
         port=port,
         data_dir=data_dir,
         ready_file=ready_file,

@@ -5,6 +5,7 @@ and then tends every part.  Signal handlers and the file watcher only put a word
 """
 
 import functools
+import ipaddress
 import os
 import signal
 import socket
@@ -44,6 +45,7 @@ class DevOptions:
     """What ``ropewalk dev`` was asked for."""
 
     host: str
+    sign_in: str
     port: int
     data_dir: Path
     ready_file: Path | None
@@ -158,6 +160,7 @@ class Supervisor:
             "DATABASE_URL": database.fast_url,
             "REDIS_URL": redis.fast_url,
             "HOST": self._options.host,
+            "DEV_SIGN_IN": self._options.sign_in,
             "AGENTS": str(self._options.agents.resolve()),
             **self._secret(),
             "PYTHONUNBUFFERED": "1",
@@ -221,6 +224,10 @@ class Supervisor:
             now.write(file)
         if self._written is None:
             _say(f"Ropewalk runs at {self._url} (Ctrl-C stops it)")
+            if self._options.sign_in == "anyone":
+                _say("whoever reaches it is signed in, as an admin too (--sign-in anyone)")
+            elif not _is_loopback(self._options.host):
+                _say("pages opened on other machines are not signed in (--sign-in anyone does)")
         self._written = now
 
     def _ready(self) -> Ready | None:
@@ -258,6 +265,13 @@ class Supervisor:
     def _remove_ready_files(self) -> None:
         for file in self._ready_files:
             file.unlink(missing_ok=True)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _say(sentence: str) -> None:

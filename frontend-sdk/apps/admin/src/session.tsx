@@ -6,12 +6,12 @@ import { RopewalkProvider, useClient, useConnection, useQuery } from "ropewalk/r
 import { api } from "./api.js";
 import { App } from "./app.js";
 import { Refused, SignIn } from "./sign-in.js";
-import { developmentToken, keepToken, storedToken } from "./token.js";
+import { developmentToken, keepToken, NotSignedIn, storedToken } from "./token.js";
 import { Loading } from "./ui/states.js";
 
 type Stage =
   | { readonly name: "looking" }
-  | { readonly name: "asking"; readonly offersDevelopment: boolean }
+  | { readonly name: "asking"; readonly offersDevelopment: boolean; readonly why?: string }
   | { readonly name: "in"; readonly client: ChatClient };
 
 export function Session(): ReactNode {
@@ -49,6 +49,7 @@ export function Session(): ReactNode {
       return (
         <SignIn
           signIn={signIn}
+          why={stage.why}
           {...(stage.offersDevelopment && { development: signInForDevelopment })}
         />
       );
@@ -64,9 +65,14 @@ export function Session(): ReactNode {
 async function firstStage(): Promise<Stage> {
   const stored = storedToken();
   if (typeof stored === "string") return { name: "in", client: clientWith(async () => stored) };
-  const offered = await developmentToken().catch(() => undefined);
+  let why: string | undefined;
+  const offered = await developmentToken().catch((error: unknown) => {
+    if (error instanceof NotSignedIn) why = error.message;
+    return undefined;
+  });
   if (stored === null || offered === undefined) {
-    return { name: "asking", offersDevelopment: offered !== undefined };
+    const offersDevelopment = offered !== undefined;
+    return { name: "asking", offersDevelopment, ...(why !== undefined && { why }) };
   }
   return { name: "in", client: clientWith(async () => (await developmentToken()) ?? null) };
 }

@@ -7,11 +7,13 @@ interface SignInProps {
   readonly signIn: (token: string) => void;
   /** Why the last token did not do. */
   readonly trouble?: string | undefined;
+  /** Why a server of a development gives none to this page. */
+  readonly why?: string | undefined;
   /** Where the server gives a token away. */
   readonly development?: () => void;
 }
 
-export function SignIn({ signIn, trouble, development }: SignInProps): ReactNode {
+export function SignIn({ signIn, trouble, why, development }: SignInProps): ReactNode {
   const [token, setToken] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -26,6 +28,7 @@ export function SignIn({ signIn, trouble, development }: SignInProps): ReactNode
         Sign in with a token that carries the role <code>admin</code>. It stays in this tab and is
         gone when you close it.
       </p>
+      {why !== undefined && <p data-testid="not-signed-in">{why}</p>}
       <form onSubmit={submit}>
         <label htmlFor="token">Token</label>
         <textarea

@@ -28,10 +28,20 @@ export function keepToken(token: string | null | undefined): void {
   }
 }
 
-/** A token from `ropewalk dev`; undefined where nobody gives one away. */
+/** `ropewalk dev` does not sign this page in, and says why. */
+export class NotSignedIn extends Error {}
+
+/**
+ * A token from `ropewalk dev`; undefined where nobody gives one away.
+ *
+ * @throws NotSignedIn where it is given to others.
+ */
 export async function developmentToken(): Promise<string | undefined> {
   const response = await fetch("/dev/session?role=admin", { cache: "no-store" });
-  if (response.status === 404 || response.status === 403) return undefined;
+  if (response.status === 404) return undefined;
+  if (response.status === 403) {
+    throw new NotSignedIn(((await response.json()) as { readonly message: string }).message);
+  }
   if (!response.ok) throw new Error(`no session: ${response.status}`);
   return ((await response.json()) as { readonly token: string }).token;
 }

@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RopewalkProvider } from "ropewalk/react";
 import { client } from "./api.js";
-import { App } from "./app.js";
+import { Entrance } from "./entrance.js";
 import "./styles/index.css";
 import { ensureThreadKey } from "./use-thread-key.js";
 
@@ -12,7 +12,7 @@ if (root === null) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
     <RopewalkProvider client={client}>
-      <App />
+      <Entrance />
     </RopewalkProvider>
   </StrictMode>,
 );
