@@ -3,7 +3,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
 import type { ApprovalRecord } from "ropewalk";
 import { type UseApprovals, useApprovals, useConnection } from "ropewalk/react";
-import { api } from "../api.js";
+import { api } from "../api.gen.js";
 
 export interface Deciding extends Pick<UseApprovals, "approve" | "reject" | "edit" | "decideAll"> {
   /** By the id of the call, those that the agent on show asked for. */
