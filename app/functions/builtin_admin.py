@@ -5,9 +5,9 @@ The shapes are declared in ``app.protocol.admin``; a test holds both together.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from app.authoring.agent import Agent, NamedTool
@@ -17,20 +17,29 @@ from app.authoring.binding import bound_tool
 from app.authoring.contexts import QueryContext
 from app.authoring.function_tool import FunctionCatalog, FunctionTool
 from app.authoring.functions import FunctionKind, ServerFunction
+from app.domain.approval import Approval
 from app.domain.errors import Forbidden
 from app.domain.identity import Identity
 from app.domain.ports import ThreadReader
 from app.domain.run import Usage
+from app.domain.run_filter import RunFilter
 from app.domain.storable import Json
-from app.domain.tables import THREADS
+from app.domain.tables import GOVERNANCE, THREADS
 from app.functions.ports import AdminReader
 from app.threads.limits import PAGE_LIMIT, PAGE_LIMIT_MAX
-from app.threads.views import approval_record, message_view
+from app.threads.views import message_view
 
 LARGEST_VALUE = 1 << 16
 """Bytes of a step's value that are shown whole."""
 
 _MESSAGES = 500
+
+MAX_WITHIN_S = 366 * 24 * 60 * 60
+MAX_TOKENS = 1 << 53
+
+ShowApprovals: TypeAlias = Callable[
+    [Sequence[Approval], Identity], Awaitable[list[dict[str, JsonValue]]]
+]
 
 Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT_MAX)]
 
@@ -44,8 +53,12 @@ class AdminFunctions:
         reader: ThreadReader,
         agents: Mapping[str, Agent],
         catalog: FunctionCatalog,
+        *,
         version: str,
+        show_approvals: ShowApprovals,
     ) -> None:
+        """Hold what they need; ``show_approvals`` says of each whether the caller may decide."""
+        self._show_approvals = show_approvals
         self._admin = admin
         self._reader = reader
         self._agents = agents
@@ -62,7 +75,7 @@ class AdminFunctions:
             "admin_system": self.system,
         }
         return [
-            ServerFunction(body, kind=FunctionKind.QUERY, name=name, reads=(THREADS,))
+            ServerFunction(body, kind=FunctionKind.QUERY, name=name, reads=(THREADS, GOVERNANCE))
             for name, body in bodies.items()
         ]
 
@@ -74,15 +87,18 @@ class AdminFunctions:
         status: str | None = None,
         owner: str | None = None,
         key: str | None = None,
+        since: AwareDatetime | None = None,
+        until: AwareDatetime | None = None,
+        within_s: Annotated[int, Field(ge=1, le=MAX_WITHIN_S)] | None = None,
+        min_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] | None = None,
         before: str | None = None,
         limit: Limit = PAGE_LIMIT,
     ) -> dict[str, JsonValue]:
         """Return runs, newest first, and how many there are in each status."""
         _check_admin(ctx.auth)
-        rows = await self._admin.runs(
-            agent=agent, owner=owner, key=key, status=status, before=before, limit=limit
-        )
-        counts = await self._admin.counts(agent=agent, owner=owner, key=key)
+        which = RunFilter(agent, owner, key, since, until, within_s, min_tokens)
+        rows = await self._admin.runs(which, status=status, before=before, limit=limit)
+        counts = await self._admin.counts(which)
         return {
             "runs": [_run_row(row) for row in rows],
             "next": str(rows[-1]["id"]) if len(rows) == limit else None,
@@ -107,11 +123,9 @@ class AdminFunctions:
             "deadlineAt": _time(more["deadline_at"]),
             "steps": [_step_row(each) for each in await self._admin.steps(run_id, LARGEST_VALUE)],
             "children": [_run_row(each) for each in await self._admin.children(run_id)],
-            "approvals": [
-                approval_record(each, may_decide=False)
-                for each in approvals
-                if each.run_id == run_id
-            ],
+            "approvals": await self._show_approvals(
+                [each for each in approvals if each.run_id == run_id], ctx.auth
+            ),
             "messages": [message_view(each) for each in messages if each.run_id == run_id],
         }
 

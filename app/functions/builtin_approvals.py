@@ -108,9 +108,15 @@ class ApprovalFunctions:
             agents=self._responsible_for(ctx.auth),
             limit=limit,
         )
+        return await self.shown(found, ctx.auth)
+
+    async def shown(
+        self, found: Sequence[Approval], caller: Identity
+    ) -> list[dict[str, JsonValue]]:
+        """Return approvals as the caller sees them, each with whether it is his to decide."""
         governed = await self._governance.governed()
         return [
-            approval_record(each, may_decide=self._may_decide(each, ctx.auth, governed))
+            approval_record(each, may_decide=self._may_decide(each, caller, governed))
             for each in (as_governed(one, governed.of(one.agent)) for one in found)
         ]
 

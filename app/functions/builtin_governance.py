@@ -31,6 +31,7 @@ from app.threads.governing import Permission, Permissions
 from app.threads.limits import PAGE_LIMIT_MAX
 
 _DEPLOYMENT = ""
+MAX_MINUTES = 60 * 24 * 365
 
 Name = Annotated[str, Field(min_length=1, max_length=320)]
 Names = Annotated[list[Name], Field(max_length=1000)]
@@ -58,6 +59,7 @@ class GovernanceFunctions:
             ServerFunction(self.audit, kind=FunctionKind.QUERY, name="admin_audit", reads=(AUDIT,)),
             action(name="admin_set_governance")(self.set_governance),
             action(name="admin_set_approvers")(self.set_approvers),
+            action(name="admin_set_minutes")(self.set_minutes),
             action(name="admin_set_models")(self.set_models),
         ]
 
@@ -108,6 +110,19 @@ class GovernanceFunctions:
         decide = overriding.set_approvers(agent, tool, picked)
         await self._store.change(agent, ctx.auth.user_id, decide)
 
+    async def set_minutes(
+        self,
+        ctx: ActionContext,
+        *,
+        agent: Slug,
+        minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES, allow_inf_nan=False)] | None,
+    ) -> None:
+        """Say how long a person takes for what a completed run does; null: nobody knows."""
+        self._permissions.check(ctx.auth, Permission.MANAGE)
+        agent_of(self._agents, agent)
+        decide = overriding.set_minutes(agent, minutes)
+        await self._store.change(agent, ctx.auth.user_id, decide)
+
     async def set_models(self, ctx: ActionContext, *, models: Names | None) -> None:
         """Say which models may be chosen, by an override or with a prompt; null: any."""
         self._permissions.check(ctx.auth, Permission.MANAGE)
@@ -136,4 +151,5 @@ def _governance(governance: Governance) -> dict[str, JsonValue]:
         "use": None if governance.use is None else list(governance.use),
         "approve": None if governance.approve is None else list(governance.approve),
         "approvers": {tool: list(each) for tool, each in governance.approvers.items()},
+        "manualMinutes": governance.manual_minutes,
     }

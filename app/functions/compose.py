@@ -18,6 +18,7 @@ from app.functions.builtin_governance import GovernanceFunctions
 from app.functions.builtin_overrides import OverrideFunctions
 from app.functions.builtin_reads import ThreadReads
 from app.functions.builtin_signals import SignalFunctions
+from app.functions.builtin_spend import SpendFunctions
 from app.functions.builtin_writes import ThreadWrites
 from app.functions.dispatch import Functions
 from app.functions.ports import AdminReader, Transactions
@@ -68,13 +69,23 @@ def compose_functions(
     registry.add_built_ins(approvals.functions())
     registry.add_built_ins(SignalFunctions(runs.reader, governance).functions())
     if admin is not None:
-        operating = AdminFunctions(admin, runs.reader, agents, registry, version)
+        operating = AdminFunctions(
+            admin,
+            runs.reader,
+            agents,
+            registry,
+            version=version,
+            show_approvals=approvals.shown,
+        )
         registry.add_built_ins(operating.functions())
     if overrides is not None:
         over = OverrideFunctions(overrides, agents, registry, permissions)
         registry.add_built_ins(over.functions())
         governing = GovernanceFunctions(overrides, agents, permissions)
         registry.add_built_ins(governing.functions())
+    if overrides is not None and admin is not None:
+        spending = SpendFunctions(admin, overrides, agents, permissions)
+        registry.add_built_ins(spending.functions())
     return Functions(registry, transactions, runs, agents, metrics)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
 from app.domain.record import NewMessage
+from app.domain.run_filter import RunFilter
 from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys
@@ -108,21 +109,12 @@ class AdminReader(Protocol):
     """Reads whatever an operator looks at, as rows by column.  Times are datetimes, JSON parsed."""
 
     async def runs(
-        self,
-        *,
-        agent: str | None,
-        owner: str | None,
-        key: str | None,
-        status: str | None,
-        before: str | None,
-        limit: int,
+        self, which: RunFilter, *, status: str | None, before: str | None, limit: int
     ) -> Sequence[Mapping[str, Any]]:
         """Return runs, newest first; ``before`` is the id of the last one of the page before."""
         ...
 
-    async def counts(
-        self, *, agent: str | None, owner: str | None, key: str | None
-    ) -> Mapping[str, int]:
+    async def counts(self, which: RunFilter) -> Mapping[str, int]:
         """Return how many runs there are by status."""
         ...
 
@@ -164,4 +156,15 @@ class AdminReader(Protocol):
 
     async def system(self) -> Mapping[str, Any]:
         """Return workers, the last hour by minute, and what waits."""
+        ...
+
+    async def spent(self, days: int) -> Sequence[Mapping[str, Any]]:
+        """Return runs and their tokens by ``agent`` and ``day`` (UTC), for days up to today.
+
+        A row has ``runs``, ``completed`` and the sums of ``Usage`` by column.
+        """
+        ...
+
+    async def spent_on_models(self, days: int) -> Sequence[Mapping[str, Any]]:
+        """Return the tokens of answers by ``agent``, ``day`` and ``model``, as it named itself."""
         ...

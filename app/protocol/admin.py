@@ -5,7 +5,7 @@ governance, which other roles may be given (``Permissions``).  The queries are l
 over a socket a new value comes when something that they show has changed.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -15,7 +15,17 @@ from app.protocol.wire import Outbound, absent
 
 ADMIN_QUERIES: Final = frozenset(
     f"agents:admin{name}"
-    for name in ("Runs", "Run", "Threads", "Agents", "System", "Overrides", "Governance", "Audit")
+    for name in (
+        "Runs",
+        "Run",
+        "Threads",
+        "Agents",
+        "System",
+        "Overrides",
+        "Governance",
+        "Spend",
+        "Audit",
+    )
 )
 """By which they are asked for; they can be subscribed to like those of the application."""
 
@@ -49,7 +59,10 @@ class RunRow(Outbound):
 
 
 class RunPage(Outbound):
-    """``agents:adminRuns {agent?, status?, owner?, key?, before?, limit?}``, newest first."""
+    """``agents:adminRuns {agent?, status?, owner?, key?, before?, limit?, ...}``, newest first.
+
+    And ``since?``, ``until?``, ``withinS?``, ``minTokens?``.
+    """
 
     runs: tuple[RunRow, ...]
     next: str | None = Field(description="the `before` of the next page")
@@ -221,7 +234,9 @@ class AuditRow(Outbound):
     at: datetime
     actor: str | None
     agent: str | None = Field(description="null: the deployment")
-    action: str = Field(description="published, reset, restored, approvers, lists or models")
+    action: str = Field(
+        description="published, reset, restored, approvers, lists, minutes or models"
+    )
     detail: dict[str, Any]
 
 
@@ -248,6 +263,9 @@ class AgentGovernance(Outbound):
     use: tuple[str, ...] | None = Field(description="null: whomever its access lets in")
     approve: tuple[str, ...] | None = Field(description="null: the same as use")
     approvers: dict[str, tuple[str, ...]] = Field(description="picked, by tool")
+    manual_minutes: float | None = Field(
+        description="that a person takes for what a completed run does; null: nobody said"
+    )
 
 
 class GovernanceView(Outbound):
@@ -255,4 +273,39 @@ class GovernanceView(Outbound):
 
     agents: tuple[AgentGovernance, ...]
     models: tuple[str, ...] | None = Field(description="that may be chosen; null: any")
+    may: May
+
+
+class SpentDay(Outbound):
+    """What an agent's runs of one day used.  Days are UTC's."""
+
+    day: date
+    runs: int
+    completed: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="of the models whose price is known")
+
+
+class AgentSpend(Outbound):
+    """What an agent used, and what it saved."""
+
+    agent: str
+    name: str
+    days: tuple[SpentDay, ...] = Field(description="those on which it ran, the oldest first")
+    runs: int
+    completed: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="null: the price of no model is known")
+    unpriced: tuple[str, ...] = Field(description="models whose price is not known")
+    manual_minutes: float | None
+    hours_saved: float | None = Field(description="completed runs times minutes by hand")
+
+
+class SpendView(Outbound):
+    """``agents:adminSpend {days?}``: of today and the days before, 30 unless told."""
+
+    days: int
+    agents: tuple[AgentSpend, ...]
     may: May

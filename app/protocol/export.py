@@ -71,6 +71,7 @@ _SHOWN_TO_ADMINS: Final[tuple[type[BaseModel], ...]] = (
     admin.SystemView,
     admin.OverrideView,
     admin.GovernanceView,
+    admin.SpendView,
 )
 _WORDS: Final[Mapping[str, object]] = {
     "ErrorCode": errors.ErrorCode,

@@ -6,6 +6,7 @@ Each is one statement on indexes; nothing here locks, and nothing is on the way 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.domain.run_filter import RunFilter
 from app.store.executors import Executor
 from app.store.rows import parse_json
 
@@ -27,14 +28,19 @@ SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.st
 _WHOSE = """
 ($1::text IS NULL OR r.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
    AND ($3::text IS NULL OR t.key = $3)
+   AND ($4::timestamptz IS NULL OR r.created_at >= $4)
+   AND ($5::timestamptz IS NULL OR r.created_at < $5)
+   AND ($6::int IS NULL OR r.created_at >= clock_timestamp() - make_interval(secs => $6))
+   AND ($7::bigint IS NULL OR coalesce((r.usage ->> 'inputTokens')::bigint, 0)
+                            + coalesce((r.usage ->> 'outputTokens')::bigint, 0) >= $7)
 """
 _RUNS = f"""
 {_RUN}
- WHERE {_WHOSE} AND ($4::text IS NULL OR r.status = $4)
-   AND ($5::text IS NULL OR (r.created_at, r.id) < (SELECT b.created_at, b.id FROM agent_runs b
-                                                     WHERE b.id = $5))
+ WHERE {_WHOSE} AND ($8::text IS NULL OR r.status = $8)
+   AND ($9::text IS NULL OR (r.created_at, r.id) < (SELECT b.created_at, b.id FROM agent_runs b
+                                                     WHERE b.id = $9))
  ORDER BY r.created_at DESC, r.id DESC
- LIMIT $6
+ LIMIT $10
 """
 _COUNTS = f"""
 SELECT r.status, count(*) AS runs
@@ -55,7 +61,8 @@ _THREADS = """
 SELECT t.id, t.key, t.agent, t.owner, t.title, t.status, t.usage, t.error, t.seq AS messages,
        t.created_at, t.active_at
   FROM agent_threads t
- WHERE ($1::text IS NULL OR t.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
+ WHERE t.conversation IS NULL
+   AND ($1::text IS NULL OR t.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
    AND ($3::text IS NULL OR t.status = $3)
    AND ($4::text IS NULL OR strpos(lower(t.key || ' ' || coalesce(t.title, '') || ' '
                                          || coalesce(t.owner, '')), lower($4)) > 0)
@@ -99,6 +106,32 @@ SELECT m.minute,
    AND m.minute IN (date_trunc('minute', r.created_at), date_trunc('minute', r.finished_at))
  GROUP BY m.minute ORDER BY m.minute
 """
+_DAYS = """
+r.created_at >= (date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
+                - make_interval(days => $1 - 1)
+"""
+_SUMS = """
+coalesce(sum((u.usage ->> 'inputTokens')::bigint), 0)::bigint AS input_tokens,
+       coalesce(sum((u.usage ->> 'outputTokens')::bigint), 0)::bigint AS output_tokens,
+       coalesce(sum((u.usage ->> 'cacheReadTokens')::bigint), 0)::bigint AS cache_read_tokens,
+       coalesce(sum((u.usage ->> 'cacheWriteTokens')::bigint), 0)::bigint AS cache_write_tokens
+"""
+_SPENT = f"""
+SELECT r.agent, (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS runs,
+       count(*) FILTER (WHERE r.status = 'completed') AS completed,
+       {_SUMS}
+  FROM agent_runs r CROSS JOIN LATERAL (SELECT r.usage) u
+ WHERE {_DAYS}
+ GROUP BY 1, 2 ORDER BY 1, 2
+"""
+# By thread and run: copies in another conversation keep the run that they come from.
+_SPENT_ON_MODELS = f"""
+SELECT r.agent, (r.created_at AT TIME ZONE 'UTC')::date AS day, u.model_name AS model,
+       {_SUMS}
+  FROM agent_runs r JOIN agent_messages u ON u.thread = r.thread AND u.run = r.id
+ WHERE {_DAYS} AND u.usage IS NOT NULL AND u.model_name IS NOT NULL
+ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
 
 
 class PostgresAdminReader:
@@ -108,26 +141,15 @@ class PostgresAdminReader:
         self._db = database
 
     async def runs(
-        self,
-        *,
-        agent: str | None,
-        owner: str | None,
-        key: str | None,
-        status: str | None,
-        before: str | None,
-        limit: int,
+        self, which: RunFilter, *, status: str | None, before: str | None, limit: int
     ) -> Sequence[Row]:
         """See ``AdminReader.runs``."""
-        return [
-            _run(row)
-            for row in await self._db.fetch(_RUNS, agent, owner, key, status, before, limit)
-        ]
+        rows = await self._db.fetch(_RUNS, *_which(which), status, before, limit)
+        return [_run(row) for row in rows]
 
-    async def counts(
-        self, *, agent: str | None, owner: str | None, key: str | None
-    ) -> Mapping[str, int]:
+    async def counts(self, which: RunFilter) -> Mapping[str, int]:
         """See ``AdminReader.counts``."""
-        rows = await self._db.fetch(_COUNTS, agent, owner, key)
+        rows = await self._db.fetch(_COUNTS, *_which(which))
         return {row["status"]: row["runs"] for row in rows}
 
     async def run(self, run_id: str) -> Row | None:
@@ -195,6 +217,21 @@ class PostgresAdminReader:
             "workers": [_plain(each) for each in await self._db.fetch(_WORKERS)],
             "minutes": [_plain(each) for each in await self._db.fetch(_MINUTES)],
         }
+
+    async def spent(self, days: int) -> Sequence[Row]:
+        """See ``AdminReader.spent``."""
+        return [_plain(each) for each in await self._db.fetch(_SPENT, days)]
+
+    async def spent_on_models(self, days: int) -> Sequence[Row]:
+        """See ``AdminReader.spent_on_models``."""
+        return [_plain(each) for each in await self._db.fetch(_SPENT_ON_MODELS, days)]
+
+
+def _which(which: RunFilter) -> tuple[object, ...]:
+    return (
+        *(which.agent, which.owner, which.key),
+        *(which.since, which.until, which.within_s, which.min_tokens),
+    )
 
 
 def _run(row: Any) -> Row:  # noqa: ANN401  # the driver's row

@@ -1,16 +1,17 @@
 """The admin functions answer what their protocol declares, to admins alone, and live."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import TypeAdapter
 
 from app.domain.approval import Decision
-from app.domain.errors import Forbidden
+from app.domain.errors import Forbidden, InvalidArgument
 from app.domain.identity import ADMIN, ANONYMOUS, Identity
 from app.domain.run import Ending
 from app.domain.storable import Json
-from app.domain.tables import THREADS, Keys
+from app.domain.tables import GOVERNANCE, THREADS, Keys
 from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
 from app.functions.registry import FunctionRegistry
@@ -22,6 +23,7 @@ from tests.support.store_world import StoreWorld, a_result, postgres_world
 
 pytestmark = pytest.mark.req("IMP-16", "ADM-10")
 
+_AGE = "UPDATE agent_runs SET created_at = created_at - interval '3 days' WHERE id = $1"
 ROOT, ANN = Identity("root", frozenset({ADMIN})), Identity("ann")
 
 
@@ -99,6 +101,47 @@ async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: S
     assert failed.runs[0].error.message == "broke"
 
 
+async def test_runs_are_listed_by_when_they_began_and_what_they_used(
+    functions: Functions, gateway: Gateway, world: StoreWorld
+) -> None:
+    old, cheap, dear = [await world.drive(owner="tess") for _ in range(3)]
+    used = '{"inputTokens": 900, "outputTokens": 100}'
+    for statement, *given in (
+        (_AGE, old.run.id),
+        ("UPDATE agent_runs SET usage = $2::text::json WHERE id = $1", dear.run.id, used),
+    ):
+        await gateway.database.fetch(statement, *given)
+
+    async def found(**args: Json) -> set[str]:
+        page = RunPage.model_validate(await ask(functions, "adminRuns", owner="tess", **args))
+        assert sum(page.counts.values()) == len(page.runs)
+        return {each.id for each in page.runs}
+
+    middle = (datetime.now(UTC) - timedelta(days=1)).isoformat()
+    assert await found(withinS=3600) == {cheap.run.id, dear.run.id}
+    assert await found(since=middle) == {cheap.run.id, dear.run.id}
+    assert await found(until=middle) == {old.run.id}
+    assert await found(minTokens=1000) == {dear.run.id}
+    assert await found(minTokens=1001) == set()
+    with pytest.raises(InvalidArgument, match="since"):
+        await found(since="2026-11-01T00:00:00")
+
+
+async def test_a_runs_approvals_say_whether_the_caller_may_decide(
+    functions: Functions, world: StoreWorld
+) -> None:
+    claimed = await world.drive(owner="ann")
+    await world.ask(claimed, "c1", gated=["c1"])
+    await world.park(claimed, "c1")
+
+    found = RunDetail.model_validate(await ask(functions, "adminRun", runId=claimed.run.id))
+    await decide(world.store, claimed.thread.id, "c1", Decision.APPROVED, ROOT)
+    decided = RunDetail.model_validate(await ask(functions, "adminRun", runId=claimed.run.id))
+
+    assert [each.may_decide for each in found.approvals] == [True]
+    assert [each.may_decide for each in decided.approvals] == [False]
+
+
 async def test_threads_are_found_by_what_people_remember(
     functions: Functions, world: StoreWorld
 ) -> None:
@@ -127,4 +170,4 @@ async def test_whoever_watches_hears_of_every_thread(functions: Functions) -> No
 
     await functions.read("agents:adminRuns", {}, caller=ROOT, reads=reads)
 
-    assert reads == {THREADS: None}
+    assert reads == {THREADS: None, GOVERNANCE: None}

@@ -31,6 +31,27 @@ export interface AgentGovernance {
   readonly approve: readonly string[] | null;
   /** picked, by tool */
   readonly approvers: Readonly<Record<string, readonly string[]>>;
+  /** that a person takes for what a completed run does; null: nobody said */
+  readonly manualMinutes: number | null;
+}
+
+/** What an agent used, and what it saved. */
+export interface AgentSpend {
+  readonly agent: string;
+  readonly name: string;
+  /** those on which it ran, the oldest first */
+  readonly days: readonly SpentDay[];
+  readonly runs: number;
+  readonly completed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** null: the price of no model is known */
+  readonly costUsd: number | null;
+  /** models whose price is not known */
+  readonly unpriced: readonly string[];
+  readonly manualMinutes: number | null;
+  /** completed runs times minutes by hand */
+  readonly hoursSaved: number | null;
 }
 
 /** One of `agents:adminAudit {agent?, limit?}`, newest first: who did what. */
@@ -40,7 +61,7 @@ export interface AuditRow {
   readonly actor: string | null;
   /** null: the deployment */
   readonly agent: string | null;
-  /** published, reset, restored, approvers, lists or models */
+  /** published, reset, restored, approvers, lists, minutes or models */
   readonly action: string;
   readonly detail: Readonly<Record<string, unknown>>;
 }
@@ -141,7 +162,11 @@ export interface RunDetail {
   readonly messages: readonly unknown[];
 }
 
-/** `agents:adminRuns {agent?, status?, owner?, key?, before?, limit?}`, newest first. */
+/**
+ * `agents:adminRuns {agent?, status?, owner?, key?, before?, limit?, ...}`, newest first.
+ *
+ * And `since?`, `until?`, `withinS?`, `minTokens?`.
+ */
 export interface RunPage {
   readonly runs: readonly RunRow[];
   /** the `before` of the next page */
@@ -181,6 +206,24 @@ export interface RunRow {
   readonly finishedAt: string | null;
   /** from its start to its end, or to now */
   readonly durationMs: number | null;
+}
+
+/** `agents:adminSpend {days?}`: of today and the days before, 30 unless told. */
+export interface SpendView {
+  readonly days: number;
+  readonly agents: readonly AgentSpend[];
+  readonly may: May;
+}
+
+/** What an agent's runs of one day used.  Days are UTC's. */
+export interface SpentDay {
+  readonly day: string;
+  readonly runs: number;
+  readonly completed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** of the models whose price is known */
+  readonly costUsd: number | null;
 }
 
 /** One finished step of a run. */
