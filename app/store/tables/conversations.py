@@ -34,6 +34,11 @@ class ThreadRow(SQLModel, table=True):
         Index("agent_threads_by_owner", "agent", "owner", "active_at", "id"),
         Index("agent_threads_active", "active_at", "id"),
         Index("agent_threads_busy", "id", postgresql_where=text("live_run IS NOT NULL")),
+        Index(
+            "agent_threads_branches",
+            "conversation",
+            postgresql_where=text("conversation IS NOT NULL"),
+        ),
         {"postgresql_with": ROOM},
     )
 
@@ -57,6 +62,16 @@ class ThreadRow(SQLModel, table=True):
     active_at: datetime = Field(default=None, sa_type=TIME, sa_column_kwargs=NOW)
     """When its newest run was asked for: the order of lists.  ``updated_at`` cannot be
     indexed, since every record changes it."""
+    conversation: str | None = Field(default=None, sa_type=Text)
+    """Of a branch: the thread that was first, whose lock is taken before any other's."""
+    parent_branch: str | None = Field(default=None, sa_type=Text)
+    """Of a branch: the thread of which it has copies that are that thread's own messages."""
+    forked_from: str | None = Field(default=None, sa_type=Text)
+    """Whose messages were copied, for branches and forks alike."""
+    shared_seq: int | None = Field(default=None, sa_type=Integer)
+    """How many of the first messages are copies."""
+    branch: str | None = Field(default=None, sa_type=Text)
+    """Of a root: the thread that is shown; null: itself.  Not indexed: it may change often."""
 
 
 class RunRow(SQLModel, table=True):
