@@ -5,6 +5,7 @@ Whose role allows ``project:deploy`` publishes; whose role allows either permiss
 """
 
 from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -98,12 +99,20 @@ class OverrideFunctions:
         }
 
     async def save_draft(
-        self, ctx: ActionContext, *, agent: Slug, content: OverrideContent
+        self,
+        ctx: ActionContext,
+        *,
+        agent: Slug,
+        content: OverrideContent,
+        over: OverrideContent | Literal["nothing"] | None = None,
     ) -> dict[str, JsonValue]:
-        """Write the draft, of which there is one for each agent.  It has no effect."""
+        """Write the draft, of which there is one for each agent.  It has no effect.
+
+        ``over``: if the draft still says this; ``nothing``: if there is none.
+        """
         found = self._found(agent, ctx.auth, Permission.MANAGE, Permission.DEPLOY)
         checked = self._checked(found, content)
-        decide = overriding.save_draft(checked, found.model)
+        decide = overriding.save_draft(checked, found.model, _shown(over))
         await self._store.change(agent, ctx.auth.user_id, decide)
         return {"content": checked.to_json()}
 
@@ -230,6 +239,16 @@ def audit_row(entry: AuditEntry) -> JsonValue:
         "action": entry.action,
         "detail": dict(entry.detail),
     }
+
+
+def _shown(over: OverrideContent | str | None) -> Override | EllipsisType | None:
+    match over:
+        case None:
+            return ...
+        case OverrideContent():
+            return Override.from_json(over.model_dump(by_alias=True, exclude_none=True))
+        case _:
+            return None
 
 
 def _version(version: OverrideVersion) -> JsonValue:

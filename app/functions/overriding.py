@@ -5,6 +5,7 @@ versions holds changes and nothing else.
 """
 
 from dataclasses import replace
+from types import EllipsisType
 
 from app.domain.errors import Conflict, InvalidArgument, NotFound
 from app.domain.override import (
@@ -24,10 +25,24 @@ from app.models.catalog import check_allowed
 from app.models.resolve import ModelSource
 
 
-def save_draft(content: Override, coded: ModelSource) -> Decide:
-    """Return what writes the draft; ``coded`` is the model of the code."""
+def save_draft(
+    content: Override, coded: ModelSource, over: Override | EllipsisType | None = ...
+) -> Decide:
+    """Return what writes the draft.
+
+    Args:
+        content: what it is to say.
+        coded: the model of the code.
+        over: the draft that it is written over, ``None`` for no draft; ``...``: any.
+    """
 
     def decide(standing: Standing) -> Changed:
+        there_is = None if standing.draft is None else standing.draft.content
+        if over is not ... and there_is != over:
+            raise Conflict(
+                "the draft is another than was shown",
+                {"content": None if there_is is None else there_is.to_json()},
+            )
         _check_model(content, standing, coded)
         if content == standing.in_force:
             raise InvalidArgument(

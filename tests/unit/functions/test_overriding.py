@@ -81,6 +81,7 @@ ACTIONS: dict[str, dict[str, Any]] = {
     "adminSetApprovers": {"agent": "support", "tool": "refund", "approvers": ["bob"]},
     "adminSetGovernance": {"agent": "support", "use": ["bob"], "approve": None},
     "adminSetModels": {"models": ["openai:gpt-5"]},
+    "adminSetMinutes": {"agent": "support", "minutes": 5},
 }
 OF_EITHER = {
     "adminOverrides",
@@ -90,7 +91,9 @@ OF_EITHER = {
     "adminDiscardDraft",
 }
 OF_DEPLOY = OF_EITHER | {"adminPublish", "adminReset", "adminRestore"}
-OF_MANAGE = OF_EITHER | {"adminSetApprovers", "adminSetGovernance", "adminSetModels"}
+OF_MANAGE = OF_EITHER | {
+    *("adminSetApprovers", "adminSetGovernance", "adminSetMinutes", "adminSetModels")
+}
 
 
 @pytest.mark.req("ACC-08", "ADM-02", "ADM-08", "APR-26")
@@ -463,3 +466,20 @@ async def test_governance_shows_every_agent_and_the_audit_who_changed_it(office:
         (None, "models", "max"),
         ("support", "lists", "max"),
     ]
+
+
+@pytest.mark.req("ADM-02")
+async def test_a_draft_is_written_over_what_was_shown_or_not_at_all(office: Office) -> None:
+    mine, theirs = {"maxTurns": 3}, {"maxTurns": 4, "toolsOff": ["look"]}
+    await office.over("adminSaveDraft", content=mine, over="nothing")
+    await office.over("adminSaveDraft", content=theirs, over=mine)
+
+    with pytest.raises(Conflict, match="another than was shown") as refused:
+        await office.over("adminSaveDraft", content=mine, over=mine)
+    with pytest.raises(Conflict):
+        await office.over("adminSaveDraft", content=mine, over="nothing")
+    await office.over("adminDiscardDraft")
+    with pytest.raises(Conflict) as gone:
+        await office.over("adminSaveDraft", content=mine, over=theirs)
+
+    assert (refused.value.data, gone.value.data) == ({"content": theirs}, {"content": None})
