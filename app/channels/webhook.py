@@ -86,6 +86,13 @@ class Webhook:
 
     async def _send(self, owed: OwedNotice) -> None:
         refusal = await self._posted(owed)
+        try:
+            await self._note(owed, refusal)
+        except StoreUnavailable as error:
+            # Its lease runs out, and it is sent again; the others are not cut off for it.
+            log.warning("what became of the webhook %s is not stored: %s", owed.notice.id, error)
+
+    async def _note(self, owed: OwedNotice, refusal: tuple[bool, str] | None) -> None:
         notice = owed.notice
         if refusal is None:
             await self._notices.settle(notice.id, None)
@@ -103,10 +110,18 @@ class Webhook:
     async def _posted(self, owed: OwedNotice) -> tuple[bool, str] | None:
         """Post one; return whether it is refused for good, and why, unless it was taken."""
         body = _body(owed)
+        headers = self._headers(owed, body)
         try:
-            answer = await self._client.post(
-                self._url, content=body, headers=self._headers(owed, body), timeout=TIMEOUT_S
-            )
+            async with (
+                asyncio.timeout(TIMEOUT_S),
+                # Nobody reads what it says: that may have no end.
+                self._client.stream(
+                    "POST", self._url, content=body, headers=headers, timeout=TIMEOUT_S
+                ) as answer,
+            ):
+                pass
+        except TimeoutError:
+            return False, f"no answer within {TIMEOUT_S:g} s"
         except httpx2.HTTPError as error:
             return False, f"{type(error).__name__}: {error}"[:500]
         if answer.is_success:

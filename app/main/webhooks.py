@@ -22,6 +22,8 @@ def check_webhook(settings: Settings) -> None:
         raise Refusal("WEBHOOK_URL and WEBHOOK_SECRET go together: set both, or none")
     if secret is not None and len(secret.get_secret_value()) < _LEAST_SECRET:
         raise Refusal(f"WEBHOOK_SECRET has less than {_LEAST_SECRET} characters")
+    if settings.webhook_url is not None and not _is_address(settings.webhook_url):
+        raise Refusal("WEBHOOK_URL is no address that anything could be sent to")
 
 
 async def send_webhooks(settings: Settings, stores: Core) -> None:
@@ -32,3 +34,11 @@ async def send_webhooks(settings: Settings, stores: Core) -> None:
     async with httpx2.AsyncClient() as client:
         notices = PostgresNotices(stores.database)
         await Webhook(notices, url, secret.get_secret_value(), stores.clock, client).run()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return False
+    return bool(address.host) and (address.port or 0) < 1 << 16

@@ -1,9 +1,10 @@
 """What other systems are told is written with what it tells of, signed, and sent until taken."""
 
+import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +12,14 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from app.channels.webhook import Webhook
 from app.domain.approval import Decision
-from app.domain.errors import NotFound
+from app.domain.errors import NotFound, StoreUnavailable
 from app.domain.identity import Identity
+from app.domain.notice import OwedNotice
 from app.domain.run import Ending
 from app.main.system import SystemClock
 from app.store.database import Database
@@ -25,6 +27,7 @@ from app.store.notices import PostgresNotices
 from tests.support.deciding import decide
 from tests.support.running_uvicorn import running_uvicorn
 from tests.support.store_world import StoreWorld, an_answer, postgres_world
+from tests.support.wait_until import wait_until
 
 ANN = Identity("ann")
 SECRET = "a secret of sixteen and more"  # noqa: S105
@@ -38,6 +41,7 @@ class Receiver:
         self.headers: list[dict[str, str]] = []
         self.bodies: list[bytes] = []
         self.answers: list[int] = []
+        self.keeps_talking = False
 
     async def take(self, request: Request) -> Response:
         """Take one."""
@@ -45,12 +49,46 @@ class Receiver:
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
         self.told.append(json.loads(body))
+        if self.keeps_talking:
+            return StreamingResponse(without_end())
         return Response(status_code=self.answers.pop(0) if self.answers else 204)
 
     @property
     def kinds(self) -> list[str]:
         """What it was told of, in order."""
         return [each["type"] for each in self.told]
+
+
+async def without_end() -> AsyncIterator[bytes]:
+    """Yield a body that never stops."""
+    while True:
+        yield b"x"
+        await asyncio.sleep(0.01)
+
+
+class NoticesOnce:
+    """Postgres that goes away while a notice is being sent, for one look."""
+
+    def __init__(self, notices: PostgresNotices) -> None:
+        self._notices = notices
+        self.is_away = True
+        self.looked = 0
+
+    async def claim(self, limit: int, lease: timedelta) -> Sequence[OwedNotice]:
+        """Claim for no time at all, so that what was not settled is due at once."""
+        self.looked += 1
+        return await self._notices.claim(limit, lease * 0)
+
+    async def settle(self, notice_id: str, error: str | None) -> None:
+        """Settle, unless it is away."""
+        if self.is_away:
+            self.is_away = False
+            raise StoreUnavailable("Postgres did not answer")
+        await self._notices.settle(notice_id, error)
+
+    async def put_off(self, notice_id: str, wait: timedelta, error: str) -> None:
+        """Put off."""
+        await self._notices.put_off(notice_id, wait, error)
 
 
 @pytest.fixture
@@ -173,3 +211,34 @@ async def test_two_workers_send_each_notice_once(
     assert len(mine) == 8
     assert {each.notice.id for each in mine}.isdisjoint(each.notice.id for each in theirs)
     assert len(mine) + len(theirs) == 20
+
+
+async def test_a_store_that_goes_away_meanwhile_ends_nothing(
+    world: StoreWorld, webhook: Webhook, receiver: Receiver, database_url: str
+) -> None:
+    claimed = await world.drive()
+    await world.store.finish(claimed.fence, Ending.completed("final"), None)
+    async with Database(database_url) as database, httpx2.AsyncClient() as client:
+        notices = NoticesOnce(PostgresNotices(database))
+        sender = Webhook(notices, webhook._url, SECRET, SystemClock(), client)
+        sending = asyncio.create_task(sender.run())
+        await wait_until(lambda: notices.looked >= 3 or sending.done(), description="another look")
+        still_runs = not sending.done()
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+    assert still_runs
+    assert len(receiver.told) == 2
+    assert len({each["id"] for each in receiver.told}) == 1
+
+
+async def test_an_answer_without_end_is_an_answer(
+    world: StoreWorld, webhook: Webhook, receiver: Receiver
+) -> None:
+    receiver.keeps_talking = True
+    claimed = await world.drive()
+    await world.store.finish(claimed.fence, Ending.completed("final"), None)
+    async with asyncio.timeout(10):
+        await all_sent(webhook)
+
+    assert len(receiver.told) == 1

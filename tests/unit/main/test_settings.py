@@ -4,6 +4,7 @@ import pytest
 
 from app.main.cli.environment import read_settings, require_stores
 from app.main.refusal import Refusal
+from app.main.webhooks import check_webhook
 from app.settings import Settings
 
 
@@ -86,3 +87,13 @@ def test_pages_that_may_connect_are_separated_by_commas(
     given: str, origins: set[str] | None
 ) -> None:
     assert Settings(allowed_origins=given).origins == origins
+
+
+@pytest.mark.parametrize(
+    "address", ["http://", "https://:443/told", "https://☃\u0fff.com/", "http://host:99999/"]
+)
+def test_a_webhook_that_could_never_be_sent_refuses_to_start(address: str) -> None:
+    settings = read_settings(webhook_url=address, webhook_secret="a secret of sixteen")  # noqa: S106
+
+    with pytest.raises(Refusal, match="WEBHOOK_URL"):
+        check_webhook(settings)
