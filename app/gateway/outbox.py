@@ -48,6 +48,8 @@ class _Backlog:
     reply_bytes: int = 0
     stale: dict[AnySubscription, None] = field(default_factory=dict)
     joining: set[AnySubscription] = field(default_factory=set)
+    is_joining: bool = False
+    """Whether the loop that brings ``stale`` to ``joining`` is at work."""
     unspoken: dict[Subscription, None] = field(default_factory=dict)
 
 
@@ -131,10 +133,23 @@ class Outbox:
         return self._backlog
 
     def _join_again(self, backlog: _Backlog) -> None:
-        while backlog.stale and len(backlog.joining) < _AT_ONCE:
-            subscription = next(iter(backlog.stale))
-            del backlog.stale[subscription]
-            backlog.joining.add(subscription)
-            self._stragglers.join_again(subscription)
+        """Let those that are stale join, a few at a time, while the reader takes it.
+
+        What is known is answered from within ``join_again``: ``answered`` then leaves the next
+        one to this loop, and one that is stale again at once waits until ``drained``.
+        """
+        if backlog.is_joining:
+            return
+        backlog.is_joining = True
+        try:
+            while backlog.stale and len(backlog.joining) < _AT_ONCE:
+                subscription = next(iter(backlog.stale))
+                del backlog.stale[subscription]
+                backlog.joining.add(subscription)
+                self._stragglers.join_again(subscription)
+                if subscription in backlog.stale:
+                    break
+        finally:
+            backlog.is_joining = False
         if not (backlog.replies or backlog.stale or backlog.joining or backlog.unspoken):
             self._backlog = None

@@ -15,6 +15,7 @@ from app.gateway.live_query import RETRY_S
 from app.gateway.metrics import GatewayMetrics
 from app.gateway.outbox import Outbox
 from app.gateway.queries import FunctionQuery
+from app.gateway.session_state import Limits
 from app.gateway.subscription import AnySubscription, QuerySubscription, Subscription
 from app.gateway.tasks import Tasks
 from app.telemetry.metrics import Metrics
@@ -26,7 +27,13 @@ pytestmark = pytest.mark.req("IMP-02", "SUB-05")
 
 ANN, BOB = Identity("ann"), Identity("bob")
 ORDERS = FunctionQuery("orders:list", "{}")
-ONE = FunctionQuery("orders:one", '{"id": 1}')
+
+
+def one_row(number: int) -> FunctionQuery:
+    return FunctionQuery("orders:one", f'{{"id": {number}}}')
+
+
+ONE = one_row(1)
 
 
 class World:
@@ -341,6 +348,36 @@ async def test_a_slow_reader_gets_one_snapshot_when_it_has_caught_up(world: Worl
 
     assert [value["1"] for value in values(slow)] == ["new", "4"]
     assert [value["1"] for value in values(quick)] == ["new", "0", "1", "2", "3", "4"]
+
+
+async def test_a_reader_who_sticks_again_while_queries_catch_up_keeps_nobody_busy(
+    world: World,
+) -> None:
+    viewer = FakeViewer(world)
+    watching = [world.watch(one_row(n), id_=f"s{n}", viewer=viewer) for n in range(20)]
+    viewer.wire.is_stuck, viewer.wire.room = True, 0
+    await world.settle()
+    assert viewer.wire.sent == []
+
+    for taken in range(1, 21):
+        viewer.wire.room = 1  # one frame, and stuck again
+        viewer.outbox.drained()
+        assert len(viewer.wire.sent) == taken
+
+    assert sorted(frame["id"] for frame in viewer.wire.sent) == sorted(each.id for each in watching)
+
+
+async def test_all_that_one_socket_may_watch_catches_up_at_once(world: World) -> None:
+    viewer, many = FakeViewer(world), Limits().subscriptions
+    for number in range(many):
+        world.watch(one_row(number), id_=f"s{number}", viewer=viewer)
+    viewer.wire.is_stuck, viewer.wire.room = True, 0
+    await world.settle()
+
+    viewer.wire.is_stuck = False
+    viewer.outbox.drained()
+
+    assert len({frame["id"] for frame in viewer.wire.sent}) == many
 
 
 async def test_a_write_without_a_word_is_found_by_the_counters(world: World) -> None:
