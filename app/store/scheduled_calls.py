@@ -50,9 +50,11 @@ UPDATE agent_scheduled_calls
 """
 _FAIL_UNKNOWN = """
 UPDATE agent_scheduled_calls
-   SET made_at = clock_timestamp(), error = 'no worker knows the function ' || function
+   SET made_at = clock_timestamp(), taken_until = NULL,
+       error = 'no worker knows the function ' || function
  WHERE made_at IS NULL AND due_at < clock_timestamp() - $2::interval
-   AND taken_until IS NULL AND NOT function = ANY ($1::text[])
+   AND (taken_until IS NULL OR taken_until < clock_timestamp())
+   AND NOT function = ANY ($1::text[])
 RETURNING 1
 """
 _CANCEL = """

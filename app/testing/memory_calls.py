@@ -77,7 +77,7 @@ class MemoryCallStore:
             call
             for call in self._db.calls.values()
             if call.made_at is None
-            and call.taken_until is None
+            and (call.taken_until is None or call.taken_until < now)
             and call.due_at < now - after
             and call.target.function not in functions
         ]

@@ -49,6 +49,22 @@ async def test_only_calls_of_known_functions_are_claimed(world: StoreWorld) -> N
     assert not await world.calls.cancel(unknown)
 
 
+async def test_a_call_that_was_begun_and_that_nobody_knows_any_more_is_given_up(
+    world: StoreWorld,
+) -> None:
+    await put(world, "team:gone")
+    going_on = await put(world, "team:older")
+    await world.calls.claim(["team:gone"], 10, OVER)
+    await world.calls.claim(["team:older"], 10, LEASE)
+
+    lost = await world.calls.fail_unknown(["team:tidy"], timedelta(0))
+    await world.calls.renew([going_on], OVER)
+
+    assert lost == 1
+    left = await world.calls.claim(["team:gone", "team:older"], 10, LEASE)
+    assert [call.id for call in left] == [going_on]
+
+
 async def test_a_claim_that_ran_out_is_open_to_others_and_they_know(world: StoreWorld) -> None:
     call_id = await put(world)
     await world.calls.claim(["team:tidy"], 10, OVER)
