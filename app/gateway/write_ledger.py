@@ -20,6 +20,10 @@ from collections.abc import Iterable, Mapping
 EXPLAINS_S = 12.0
 """For so long: what Postgres takes to count a write, and a look at the counters."""
 
+FORGOTTEN_S = 2 * EXPLAINS_S
+"""No look is so late.  Some tables have no counters (a view, a table that others partition), and
+what is told of them would be kept for a look that never comes."""
+
 LATE_S = 1.0
 """For so long after a count the word for it may still come; it takes milliseconds."""
 
@@ -55,6 +59,8 @@ class WriteLedger:
         account = self._accounts.get(table)
         if account is not None and rows > 0:
             account.heard.append((now, rows))
+            while now - account.heard[0][0] > FORGOTTEN_S:
+                account.heard.popleft()
             account.is_in_doubt |= now - account.missed_at <= LATE_S
 
     def missed(self, counters: Mapping[str, int], now: float) -> set[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.write_ledger import EXPLAINS_S, LATE_S, WriteLedger
+from app.gateway.write_ledger import EXPLAINS_S, FORGOTTEN_S, LATE_S, WriteLedger
 
 pytestmark = pytest.mark.req("IMP-02")
 
@@ -53,6 +53,17 @@ def test_counters_that_began_anew_tell_nothing() -> None:
 
     assert ledger.missed({"orders": 4}, 2) == {"orders"}
     assert ledger.missed({"orders": 4}, 4) == set()
+
+
+def test_what_is_told_of_a_table_without_counters_is_not_kept() -> None:
+    ledger = WriteLedger()
+    ledger.keep({"view"})
+
+    for second in range(100):
+        ledger.heard("view", 1, second)
+        ledger.missed({}, second)
+
+    assert len(ledger._accounts["view"].heard) <= FORGOTTEN_S + 1
 
 
 def test_a_table_without_counters_is_left_alone() -> None:
