@@ -6,6 +6,7 @@ the arguments: the same key with others is a mistake of the caller's.
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic_core import to_jsonable_python
@@ -86,9 +87,10 @@ def answered(value: Json) -> str:
 
 def failed(error: ChatError) -> str:
     """Return the outcome of a call that failed, as it is stored."""
-    outcome = {"code": error.code, "message": error.message}
+    outcome: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
-        return encode({"error": {**outcome, "data": to_jsonable_python(dict(error.data))}})
+        with suppress(ValueError):  # no JSON: left out, as for the first caller
+            outcome["data"] = to_jsonable_python(dict(error.data))
     return encode({"error": outcome})
 
 

@@ -248,7 +248,7 @@ async def _refuse(error: Exception, send: Send) -> None:
     if status == HTTP_STATUS["UNAUTHENTICATED"]:
         headers.append((b"www-authenticate", b"Bearer"))
     after_s = (fault.data or {}).get("retryAfter")
-    if isinstance(after_s, int | float):
-        headers.append((b"retry-after", b"%d" % math.ceil(after_s)))
+    if isinstance(after_s, int | float) and math.isfinite(after_s):
+        headers.append((b"retry-after", b"%d" % max(0, math.ceil(after_s))))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json_bytes(body)})

@@ -40,13 +40,18 @@ def fault_response(error: Exception, *, where: str) -> Response:
 
 def _shown(fault: Fault, status: int, more: Mapping[str, str] | None = None) -> Response:
     body: dict[str, object] = {"code": fault.code, "message": fault.message}
-    if fault.data is not None:
-        body["data"] = dict(fault.data)
     headers = {**_HEADERS.get(status, {}), **_when(fault), **(more or {})}
+    if fault.data is not None:
+        try:
+            return reply({**body, "data": dict(fault.data)}, status=status, headers=headers)
+        except ValueError:  # no JSON: left out, as on the socket
+            log.warning("the data of %s is no JSON: %r", fault.code, fault.message)
     return reply(body, status=status, headers=headers)
 
 
 def _when(fault: Fault) -> Mapping[str, str]:
     """Return when to come again, if the fault says so: in whole seconds, never too early."""
     after_s = (fault.data or {}).get("retryAfter")
-    return {"retry-after": str(math.ceil(after_s))} if isinstance(after_s, int | float) else {}
+    if not isinstance(after_s, int | float) or not math.isfinite(after_s):
+        return {}
+    return {"retry-after": str(max(0, math.ceil(after_s)))}

@@ -1,6 +1,7 @@
 """What HTTP takes, what it refuses, and in which words."""
 
 import json
+import math
 from collections.abc import AsyncIterator
 
 import pytest
@@ -33,9 +34,14 @@ async def collide(ctx: MutationContext) -> None:
     raise Conflict("taken", {"by": "ann"})
 
 
+@action
+async def refuse_oddly(ctx: ActionContext, retry_after: float | None = None) -> None:
+    raise Conflict("taken", {"by": object()} if retry_after is None else {"retryAfter": math.nan})
+
+
 @pytest.fixture(autouse=True)
 def _functions(backend: Backend) -> None:
-    backend.registry.add("team", [echo, break_down, refuse, collide])
+    backend.registry.add("team", [echo, break_down, refuse, collide, refuse_oddly])
 
 
 async def test_a_function_is_called_with_the_body_as_arguments(backend: Backend) -> None:
@@ -133,6 +139,26 @@ async def test_a_deliberate_error_keeps_its_code_status_and_data(backend: Backen
         "data": {"retryAfter": 3},
     }
     assert (collided.status_code, collided.json()["data"]) == (409, {"by": "ann"})
+
+
+@pytest.mark.parametrize("key", [{}, {"idempotency-key": "k"}], ids=["once", "under-a-key"])
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [({}, None), ({"retryAfter": 1}, {"retryAfter": None})],
+    ids=["no-json", "no-number"],
+)
+async def test_an_error_whose_data_nobody_can_say_keeps_its_code(
+    backend: Backend, given: dict[str, float], shown: object, key: dict[str, str]
+) -> None:
+    async with backend.client("ann") as ann:
+        answers = [
+            await ann.post("/functions/team:refuseOddly", json=given, headers=key) for _ in range(2)
+        ]
+
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+        assert answer.json().get("data") == shown
+        assert "retry-after" not in answer.headers
 
 
 async def test_what_broke_is_logged_and_not_told(
