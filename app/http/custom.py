@@ -7,6 +7,7 @@ wrong answer, none in time) means that nobody can say just now: it is logged and
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Final, NoReturn, TypeAlias
 
 from app.authoring.contained import contained
@@ -49,11 +50,35 @@ class CustomTokens:
             raise Unauthenticated("the token is not known")
         if not isinstance(found, Identity):
             self._cannot_say(f"returned {type(found).__name__}, no Identity")
-        fault = fault_of_user_id(found.user_id)
+        fault = _fault_of(found)
         if fault is not None:
-            self._cannot_say(f"returned an Identity whose user_id is not one: it {fault}")
+            self._cannot_say(f"returned an Identity that is none: {fault}")
         return found
 
     def _cannot_say(self, what: str, error: Exception | None = None) -> NoReturn:
         log.error("%s %s", self._name, what, exc_info=error)
         raise TransientFault("nobody can say just now whose token this is") from error
+
+
+def _fault_of(found: Identity) -> str | None:
+    """Return what is wrong with what nobody has checked; ``None``: nothing.
+
+    A string would do for a set of roles, and hold ``admin`` as soon as one of them ends in it; a
+    moment without a time zone cannot be compared with that of a revocation.
+    """
+    fault = fault_of_user_id(found.user_id)
+    if fault is not None:
+        return f"user_id {fault}"
+    if not _are_words(found.roles):
+        return "roles is a frozenset of strings"
+    if found.scopes is not None and not _are_words(found.scopes):
+        return "scopes is a frozenset of strings, or None"
+    issued: object = found.issued_at
+    if issued is not None and not (isinstance(issued, datetime) and issued.tzinfo is not None):
+        return "issued_at is a datetime with a time zone, or None"
+    email: object = found.email
+    return None if email is None or isinstance(email, str) else "email is a string, or None"
+
+
+def _are_words(given: object) -> bool:
+    return isinstance(given, frozenset) and all(isinstance(each, str) for each in given)

@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -85,6 +88,30 @@ async def test_whatever_breaks_is_logged_and_never_a_pass(
 
     assert "confidential" not in refused.value.message
     assert "agents.auth:judge" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"roles": "no-admin"}, "roles"),
+        ({"roles": ["admin"]}, "roles"),
+        ({"roles": frozenset({1})}, "roles"),
+        ({"scopes": "agents:*"}, "scopes"),
+        ({"issued_at": datetime(2026, 1, 1)}, "issued_at"),  # noqa: DTZ001  # that is what is wrong
+        ({"issued_at": 1_700_000_000}, "issued_at"),
+        ({"email": ["ann@x"]}, "email"),
+    ],
+)
+async def test_an_identity_that_holds_something_else_than_it_says_is_no_pass(
+    wrong: dict[str, Any], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def judge(token: str) -> Identity | None:
+        return replace(Identity(token), **wrong)
+
+    with pytest.raises(TransientFault):
+        await CustomTokens(judge, "n").authenticate("ann")
+
+    assert says in caplog.text
 
 
 async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
