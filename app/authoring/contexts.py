@@ -13,6 +13,7 @@ from typing import Protocol
 from app.authoring.producer import Producers
 from app.authoring.scheduler import Scheduler
 from app.domain.identity import Identity
+from app.domain.ports.branches import BranchMaker
 from app.domain.storable import Json
 from app.tracking import Session
 
@@ -54,12 +55,16 @@ class MutationContext:
         db: a session in the mutation's transaction.  It commits when the body returns.
         agents: ``agents.SLUG.run(...)`` starts a run in the same transaction.
         scheduler: ``scheduler.run_after(...)`` starts one later, if the transaction commits.
+        branches: makes forks and branches in the same transaction, for the built-in functions.
+        dedupe: the caller's key for this call; messages that it leads to carry it.
     """
 
     auth: Identity
     db: Session
     agents: Producers
     scheduler: Scheduler
+    branches: BranchMaker
+    dedupe: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from app.authoring.tool_schema import ArgumentsRefused
 from app.domain.errors import Conflict, InvalidArgument
 from app.domain.override import Governed
 from app.domain.ports import OverrideStore
+from app.domain.ports.branches import BranchStore
 from app.domain.storable import Json
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_admin import AdminFunctions
 from app.functions.builtin_approvals import ApprovalFunctions, CheckInput
+from app.functions.builtin_branches import BranchFunctions
 from app.functions.builtin_calls import AgentCallFunctions
 from app.functions.builtin_governance import GovernanceFunctions
 from app.functions.builtin_overrides import OverrideFunctions
@@ -39,6 +41,7 @@ def compose_functions(
     version: str = "",
     overrides: OverrideStore | None = None,
     permissions: Permissions = ADMINS_ONLY,
+    branches: BranchStore | None = None,
 ) -> Functions:
     """Return everything that can be called, with the built-in functions added to ``registry``.
 
@@ -54,6 +57,7 @@ def compose_functions(
         version: of the server, for operators.
         overrides: what operators say over the code; without it the code alone has a say.
         permissions: which roles may change that.
+        branches: of conversations; without it there are no functions for them.
     """
     governance = overrides or Ungoverned()
     registry.add_built_ins(ThreadReads(runs.reader).functions())
@@ -68,6 +72,9 @@ def compose_functions(
     )
     registry.add_built_ins(approvals.functions())
     registry.add_built_ins(SignalFunctions(runs.reader, governance).functions())
+    if branches is not None:
+        branching = BranchFunctions(branches, runs.ids, agents, governance)
+        registry.add_built_ins(branching.functions())
     if admin is not None:
         operating = AdminFunctions(
             admin,

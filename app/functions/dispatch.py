@@ -220,6 +220,8 @@ class Functions:
                 unit.session,
                 Producers(self._agents, calls),
                 Scheduler(self._agents, calls),
+                branches=unit,
+                dedupe=scope.dedupe,
             )
             value = await _body(found, context, arguments)
             if call is not None:

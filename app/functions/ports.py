@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.ports import StartedRun, StartRun
+from app.domain.ports.branches import BranchMaker
 from app.domain.record import NewMessage
 from app.domain.run_filter import RunFilter
 from app.domain.scheduled import CallTarget
@@ -24,7 +25,7 @@ from app.domain.tables import Keys
 from app.tracking import Session
 
 
-class UnitOfWork(Protocol):
+class UnitOfWork(BranchMaker, Protocol):
     """One open transaction."""
 
     @property

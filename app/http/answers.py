@@ -52,6 +52,12 @@ class Accepted(Outbound):
     position: int | None = absent(ge=1, description="the run waits for that many places")
 
 
+class Forked(Outbound):
+    """The new session."""
+
+    session_id: str
+
+
 class SessionSummary(Outbound):
     """A session in a list."""
 

@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute
 
 from app.http.agents import AgentRoutes
 from app.http.approvals import ApprovalRoutes
+from app.http.branches import BranchRoutes
 from app.http.dev import dev_routes
 from app.http.endpoint import Endpoints
 from app.http.faults import fault_response
@@ -27,6 +28,7 @@ def http_routes(services: HttpServices) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         *OperationRoutes(services).routes(),
         *ApprovalRoutes(services).routes(),
+        *BranchRoutes(services).routes(),
         *SessionRoutes(services).routes(),
         *AgentRoutes(services).routes(),
         *RunRoutes(services).routes(),

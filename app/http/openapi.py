@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final, Literal, TypeAlias
 
 from pydantic.alias_generators import to_camel
@@ -61,15 +62,15 @@ def _models(routes: Sequence[DocumentedRoute]) -> set[Model]:
 def _operation(route: DocumentedRoute, schemas: Schemas) -> dict[str, Any]:
     operation = route.operation
     answer = {} if operation.answer is None else schemas[operation.answer, "serialization"]
+    content = {"content": {operation.media_type: {"schema": answer}}}
+    if operation.status == HTTPStatus.NO_CONTENT:
+        content = {}
     described: dict[str, Any] = {
         "operationId": _identifier(route),
         "summary": route.summary,
         "parameters": _parameters(route),
         "responses": {
-            str(operation.status): {
-                "description": "It went well.",
-                "content": {operation.media_type: {"schema": answer}},
-            },
+            str(operation.status): {"description": "It went well.", **content},
             "default": {
                 "description": "What went wrong; the code has its own status.",
                 "content": {JSON: {"schema": schemas[Fault, "serialization"]}},

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.identity import Identity
-from app.domain.ports import ThreadSnapshot
+from app.domain.ports import ThreadReader, ThreadSnapshot
 from app.domain.storable import Json
 from app.http.agents import sees
 from app.http.answers import Cancelled, Retried, Session, SessionList, Signalled
@@ -34,7 +34,7 @@ SESSIONS: Final = 50
 _LIMIT: Final = WholeNumber("limit", 1, PAGE_LIMIT_MAX, "how many at most")
 _BEFORE: Final = WholeNumber("before", 1, 1 << 60, "messages with a lower seq than this")
 _PAGE: Final = Word("before", "take the `next` of the page before")
-_SESSION: Final = "/agents/{slug}/sessions/{session_id:path}"
+SESSION: Final = "/agents/{slug}/sessions/{session_id:path}"
 
 
 class OfRun(Inbound):
@@ -70,12 +70,12 @@ class SessionRoutes:
         )
         session = Operation(answer=Session, query=(_LIMIT, _BEFORE), scope="agents:agentMessages")
         return [
-            endpoints.route("POST", f"{_SESSION}/cancel", self.cancel, cancel),
-            endpoints.route("POST", f"{_SESSION}/retry", self.retry, retry),
-            endpoints.route("POST", f"{_SESSION}/signals", self.signal, signals),
+            endpoints.route("POST", f"{SESSION}/cancel", self.cancel, cancel),
+            endpoints.route("POST", f"{SESSION}/retry", self.retry, retry),
+            endpoints.route("POST", f"{SESSION}/signals", self.signal, signals),
             *self._stream(),
             endpoints.route("GET", "/agents/{slug}/sessions", self.list_sessions, sessions),
-            endpoints.route("GET", _SESSION, self.session, session),
+            endpoints.route("GET", SESSION, self.session, session),
         ]
 
     async def list_sessions(self, request: Request, caller: Identity) -> Response:
@@ -142,27 +142,33 @@ class SessionRoutes:
             return []
         operation = Operation(media_type="text/event-stream")
         summary = "Stream the session's frames, as the socket has them, as server-sent events."
-        path = f"{_SESSION}/stream"
+        path = f"{SESSION}/stream"
         return [DocumentedRoute("GET", path, self._services.streams, operation, summary)]
 
     async def _snapshot(self, request: Request, caller: Identity, messages: int) -> ThreadSnapshot:
-        """Return the session of the address.
+        return await readable_session(self._services.reader, request, caller, messages)
 
-        Raises:
-            NotFound: there is none for this caller; one sentence for all that may mean.
-        """
-        try:
-            key = checked_key(request.path_params["session_id"])
-        except InvalidArgument:
-            raise _no_session() from None
-        found = await self._services.reader.snapshot(key, messages, [caller])
-        if (
-            found is None
-            or not caller.may_read(found.thread.owner)
-            or found.thread.agent != request.path_params["slug"]
-        ):
-            raise _no_session()
-        return found
+
+async def readable_session(
+    reader: ThreadReader, request: Request, caller: Identity, messages: int
+) -> ThreadSnapshot:
+    """Return the session of the address, with its newest messages.
+
+    Raises:
+        NotFound: there is none for this caller; one sentence for all that may mean.
+    """
+    try:
+        key = checked_key(request.path_params["session_id"])
+    except InvalidArgument:
+        raise _no_session() from None
+    found = await reader.snapshot(key, messages, [caller])
+    if (
+        found is None
+        or not caller.may_read(found.thread.owner)
+        or found.thread.agent != request.path_params["slug"]
+    ):
+        raise _no_session()
+    return found
 
 
 def _no_session() -> NotFound:

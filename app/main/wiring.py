@@ -49,6 +49,7 @@ from app.queue.doorbell import RedisDoorbell
 from app.settings import Settings, roles_in
 from app.store.admin_reads import PostgresAdminReader
 from app.store.api_keys import PostgresApiKeys
+from app.store.branches import PostgresBranches
 from app.store.crons import PostgresCrons
 from app.store.database import Database
 from app.store.mending import PostgresMender
@@ -169,6 +170,7 @@ def functions_over(core: Core, declared: Declarations, settings: Settings) -> Fu
         admin=PostgresAdminReader(core.database),
         version=version("ropewalk"),
         overrides=core.overrides,
+        branches=PostgresBranches(core.database, core.announcer),
         permissions=Permissions(
             manage=roles_in(settings.project_manage_roles),
             deploy=roles_in(settings.project_deploy_roles),

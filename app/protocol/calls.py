@@ -95,6 +95,53 @@ class AgentRetryResult(Outbound):
     retried: bool
 
 
+class AgentRegenerateArgs(Inbound):
+    """Answers again, in a branch: the run of this message, else the last one that is shown."""
+
+    key: ThreadKey = Field(description="of any thread of the conversation")
+    message_id: WireId | None = absent()
+    model: str | None = absent()
+
+
+class AgentEditMessageArgs(Inbound):
+    """Asks something else instead, in a branch.  The message has to have begun a run."""
+
+    key: ThreadKey = Field(description="of any thread of the conversation")
+    message_id: WireId
+    input: str
+
+
+class AgentBranchResult(Outbound):
+    """The run in the new branch, which is selected now, and the branch's key."""
+
+    id: str
+    key: str
+
+
+class AgentSelectBranchArgs(Inbound):
+    """Shows another thread of a conversation, in every tab."""
+
+    key: ThreadKey = Field(description="of any thread of the conversation")
+    branch: ThreadKey = Field(description="of the thread to show; the root's key is one, too")
+
+
+class AgentForkArgs(Inbound):
+    """Begins a conversation of the caller's own with copies: up to a message, else all."""
+
+    key: ThreadKey
+    message_id: WireId | None = absent()
+    edge: Literal["after", "before"] | None = absent(
+        description="whether that message is copied, too: after, unless said otherwise"
+    )
+    title: str | None = absent()
+
+
+class AgentForkResult(Outbound):
+    """The key of the new conversation."""
+
+    key: str
+
+
 class AgentApprovalsArgs(Inbound):
     """What waits for the caller, or is his to see; with ``all`` also what was decided."""
 
@@ -166,6 +213,10 @@ AGENT_RETRY: Final = "agents:agentRetry"
 AGENT_RESOLVE_APPROVAL: Final = "agents:agentResolveApproval"
 AGENT_RESOLVE_APPROVALS: Final = "agents:agentResolveApprovals"
 AGENT_APPROVALS: Final = "agents:agentApprovals"
+AGENT_REGENERATE: Final = "agents:agentRegenerate"
+AGENT_EDIT_MESSAGE: Final = "agents:agentEditMessage"
+AGENT_SELECT_BRANCH: Final = "agents:agentSelectBranch"
+AGENT_FORK: Final = "agents:agentFork"
 
 BuiltInKind: TypeAlias = Literal["list", "value", "call"]
 
@@ -180,6 +231,10 @@ BUILT_INS: Final[Mapping[str, BuiltInKind]] = MappingProxyType(
         AGENT_APPROVALS: "value",
         AGENT_RESOLVE_APPROVAL: "call",
         AGENT_RESOLVE_APPROVALS: "call",
+        AGENT_REGENERATE: "call",
+        AGENT_EDIT_MESSAGE: "call",
+        AGENT_SELECT_BRANCH: "call",
+        AGENT_FORK: "call",
     }
 )
 """``list``: snapshot, then deltas.  ``value``: a new snapshot when it changes."""

@@ -44,6 +44,10 @@ _SENT_BY_CLIENT: Final[tuple[type[BaseModel], ...]] = (
     calls.AgentApprovalsArgs,
     calls.AgentResolveApprovalArgs,
     calls.AgentResolveApprovalsArgs,
+    calls.AgentRegenerateArgs,
+    calls.AgentEditMessageArgs,
+    calls.AgentSelectBranchArgs,
+    calls.AgentForkArgs,
 )
 _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     server.Welcome,
@@ -62,6 +66,8 @@ _SENT_BY_SERVER: Final[tuple[type[BaseModel], ...]] = (
     calls.AgentResolveApprovalResult,
     calls.ResolvedApproval,
     rows.ApprovalRecord,
+    calls.AgentBranchResult,
+    calls.AgentForkResult,
 )
 _SHOWN_TO_ADMINS: Final[tuple[type[BaseModel], ...]] = (
     admin.RunPage,
@@ -105,6 +111,10 @@ _CONSTANTS: Final[dict[str, str | int]] = {
     "AGENT_APPROVALS": calls.AGENT_APPROVALS,
     "AGENT_RESOLVE_APPROVAL": calls.AGENT_RESOLVE_APPROVAL,
     "AGENT_RESOLVE_APPROVALS": calls.AGENT_RESOLVE_APPROVALS,
+    "AGENT_REGENERATE": calls.AGENT_REGENERATE,
+    "AGENT_EDIT_MESSAGE": calls.AGENT_EDIT_MESSAGE,
+    "AGENT_SELECT_BRANCH": calls.AGENT_SELECT_BRANCH,
+    "AGENT_FORK": calls.AGENT_FORK,
     "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
     "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,
 }

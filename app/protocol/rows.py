@@ -184,12 +184,32 @@ class RunError(Outbound):
     message: str
 
 
+class BranchView(Outbound):
+    """A thread of a conversation: the root, which was first, or a branch of it.
+
+    The first ``shared`` messages of a branch are copies of those of ``parent``.
+    """
+
+    key: str
+    parent: str | None = Field(description="null: this is the root")
+    shared: int = Field(ge=0)
+    created_at: datetime
+
+
+class BranchList(Outbound):
+    """The threads of a conversation, the root first, then oldest first."""
+
+    selected: str = Field(description="the key of the one that every tab shows")
+    list: tuple[BranchView, ...]
+
+
 class ThreadView(Outbound):
     """What ``agents:agentThread`` answers; ``null`` for a missing thread.
 
     ``runId`` is the live run, else the one that ended last: by it a client that was answered
     with a run's id knows that the run has come and gone.  ``runStatus`` knows more words than
-    the thread's status.
+    the thread's status.  ``branches`` is there when this is the root of a conversation that has
+    some, ``conversation`` when this is a branch: the root's key.
     """
 
     key: str
@@ -206,6 +226,8 @@ class ThreadView(Outbound):
     )
     pending_approvals: tuple[PendingApproval, ...]
     waiting: tuple[WaitingSend, ...] = Field(description="in the order in which they are read")
+    branches: BranchList | None = absent()
+    conversation: str | None = absent()
     created_at: datetime
     updated_at: datetime
 

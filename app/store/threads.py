@@ -7,6 +7,7 @@ are of one moment; the lists in it come as JSON, which is what they are about to
 from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.approval import Approval
+from app.domain.branching import Branch, Branches
 from app.domain.identity import ADMIN, Identity
 from app.domain.message import Message, plain_text
 from app.domain.ports import ThreadSnapshot, WaitingSend
@@ -74,7 +75,13 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
        (SELECT json_agg(x ORDER BY x.place)
           FROM (SELECT p.id, p.input, p.place, p.created_at
                   FROM agent_runs p
-                 WHERE p.thread = t.id {for_whom} AND p.status = 'pending') x) AS pending
+                 WHERE p.thread = t.id {for_whom} AND p.status = 'pending') x) AS pending,
+       (SELECT json_agg(x ORDER BY x.created_at, x.id)
+          FROM (SELECT b.id, b.key, b.parent_branch, b.shared_seq, b.created_at
+                  FROM agent_threads b
+                 WHERE b.conversation = t.id {for_whom}) x) AS branches,
+       coalesce(t.branch, t.id) AS selected,
+       (SELECT c.key FROM agent_threads c WHERE c.id = t.conversation {for_whom}) AS conversation
   FROM agent_threads t
   LEFT JOIN LATERAL (SELECT r.id, r.status, r.stopped FROM agent_runs r
                       WHERE r.thread = t.id {for_whom} AND r.input IS NULL
@@ -86,7 +93,7 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
 def _sessions(whose: str) -> str:
     return f"""
 {THREADS}
- WHERE t.agent = $1 {whose}
+ WHERE t.agent = $1 {whose} AND t.conversation IS NULL
    AND (t.active_at, t.id) < (coalesce((SELECT b.active_at FROM agent_threads b WHERE b.id = $2),
                                        'infinity'), coalesce($2, ''))
  ORDER BY t.active_at DESC, t.id DESC
@@ -222,6 +229,24 @@ def _snapshot(row: Row, limit: int) -> ThreadSnapshot:
         run_status=RunStatus(row["run_status"]) if row["run_status"] else None,
         stopped=row["stopped"],
         complete=len(messages) <= limit,
+        branches=_branches(row),
+        conversation=row["conversation"],
+    )
+
+
+def _branches(row: Row) -> Branches | None:
+    """Return the threads of a root's conversation, if it has branches."""
+    found = listed(row["branches"], "created_at")
+    if not found:
+        return None
+    threads = [
+        Branch(
+            each["id"], each["key"], each["parent_branch"], each["shared_seq"], each["created_at"]
+        )
+        for each in found
+    ]
+    return Branches(
+        row["selected"], [Branch(row["id"], row["key"], None, 0, row["created_at"]), *threads]
     )
 
 

@@ -29,10 +29,12 @@ from app.domain.ports import (
     StartedRun,
     StartRun,
 )
+from app.domain.ports.branches import NewBranch, NewFork
 from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys
 from app.store import calls
+from app.store.branching import make_branch, make_fork
 from app.store.executors import SessionExecutor
 from app.store.owed import Listeners, Owed
 from app.store.scheduled_calls import cancel_call, put_call
@@ -78,6 +80,16 @@ class PostgresUnit:
         """Write a run in this transaction; see ``RunStore.start``."""
         with _naming_what_is_refused("run"):
             return await start_run(self._executor, start, self._settler, self.owed)
+
+    async def branch(self, new: NewBranch) -> StartedRun:
+        """Make a branch in this transaction; see ``BranchMaker.branch``."""
+        with _naming_what_is_refused("run"):
+            return await make_branch(self._executor, new, self.owed)
+
+    async def fork(self, new: NewFork) -> None:
+        """Make a conversation in this transaction; see ``BranchMaker.fork``."""
+        with _naming_what_is_refused("conversation"):
+            await make_fork(self._executor, new, self.owed)
 
     async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
         """Start a run when it is due; see ``RunStore.schedule``."""

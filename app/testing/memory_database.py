@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from app.domain.approval import Approval, ApprovalStatus
+from app.domain.branching import Branch, Branches
 from app.domain.cron import CronPlan
 from app.domain.message import Message, plain_text
 from app.domain.override import AuditEntry, Governed, OverrideVersion
@@ -105,6 +106,10 @@ class MemoryDatabase:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     threads: dict[str, Thread] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    branches: dict[str, list[Branch]] = field(default_factory=dict)
+    """By root, oldest first; without the root itself."""
+    selected: dict[str, str] = field(default_factory=dict)
+    """By root: the thread that is shown, once one was selected."""
     runs: dict[str, Run] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
     """Runs that ended while they were held back."""
@@ -255,7 +260,7 @@ class MemoryDatabase:
         self, thread: Thread, messages: list[Message], *, complete: bool
     ) -> ThreadSnapshot:
         """Return what a reader sees of a thread at this moment."""
-        newest = self.newest_run(thread.id)
+        newest, root = self.newest_run(thread.id), self.root_thread(thread)
         return ThreadSnapshot(
             thread,
             messages,
@@ -265,7 +270,23 @@ class MemoryDatabase:
             run_status=newest.status if newest else None,
             stopped=newest.stopped if newest else None,
             complete=complete,
+            branches=self._branches(thread),
+            conversation=None if root is thread else root.key,
         )
+
+    def root_thread(self, thread: Thread) -> Thread:
+        """Return the root of the conversation that a thread belongs to."""
+        for root_id, branches in self.branches.items():
+            if any(each.id == thread.id for each in branches):
+                return self.threads[root_id]
+        return thread
+
+    def _branches(self, thread: Thread) -> Branches | None:
+        found = self.branches.get(thread.id)
+        if not found:
+            return None
+        root = Branch(thread.id, thread.key, None, 0, thread.created_at)
+        return Branches(self.selected.get(thread.id, thread.id), [root, *found])
 
     def start_clock(self, run_id: str) -> None:
         """Let the time of a run that becomes live begin, if it has a limit."""

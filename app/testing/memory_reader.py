@@ -107,6 +107,7 @@ class MemoryThreadReader:
             thread
             for thread in sorted(threads, key=lambda t: (newest.get(t.id, -1), t.id), reverse=True)
             if thread.agent == agent
+            and self._db.root_thread(thread) is thread
             and (everybody or (owner is not None and thread.owner == owner))
         ]
         ids = [thread.id for thread in listed]

@@ -13,22 +13,31 @@ from datetime import datetime
 from typing import cast
 
 from app.domain.calls import CallKey, RememberedCall
-from app.domain.ports import RunStore, StartedRun, StartRun
+from app.domain.ports import Announce, RunStore, StartedRun, StartRun
+from app.domain.ports.branches import NewBranch, NewFork
 from app.domain.scheduled import CallTarget
 from app.domain.signal import NewSignal, Signalled
 from app.domain.tables import Keys
+from app.testing.memory_branches import MemoryBranches
 from app.testing.memory_calls import MemoryCallStore
 from app.testing.memory_database import MemoryDatabase
 from app.tracking import Session
 
 
+def _tell_nobody(thread_id: str, version: int) -> None:
+    del thread_id, version
+
+
 class MemoryTransactions:
     """Implements ``app.functions.ports.Transactions``."""
 
-    def __init__(self, database: MemoryDatabase, store: RunStore) -> None:
+    def __init__(
+        self, database: MemoryDatabase, store: RunStore, announce: Announce = _tell_nobody
+    ) -> None:
         self._db = database
         self._lock = asyncio.Lock()
         self.store = store
+        self.branching = MemoryBranches(database, store, announce)
         self.scheduled = MemoryCallStore(database)
         self.calls: dict[CallKey, RememberedCall] = {}
 
@@ -64,6 +73,14 @@ class MemoryUnit:
     async def start(self, start: StartRun) -> StartedRun:
         """See ``UnitOfWork.start``."""
         return await self._transactions.store.start(start)
+
+    async def branch(self, new: NewBranch) -> StartedRun:
+        """See ``UnitOfWork.branch``."""
+        return await self._transactions.branching.branch(new)
+
+    async def fork(self, new: NewFork) -> None:
+        """See ``UnitOfWork.fork``."""
+        await self._transactions.branching.fork(new)
 
     async def schedule(self, timer_id: str, start: StartRun, due_at: datetime) -> None:
         """See ``UnitOfWork.schedule``."""

@@ -4,12 +4,12 @@ Every way in (functions, HTTP, the command line, later channels and triggers) co
 through here, so all of them keep the same bounds and the same defaults.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from app.domain.errors import InvalidArgument
-from app.domain.message import text_part
+from app.domain.message import Part, plain_text, text_part
 from app.domain.ports import Ids, OnBusy, StartRun
 from app.domain.run import Terms
 from app.domain.storable import Json, encode, storable_text
@@ -57,6 +57,20 @@ def start_of(prompt: Prompt, ids: Ids) -> StartRun:
         InvalidArgument: a value is out of its bounds.
     """
     text = checked_text(prompt.text)
+    title = title_of(text) if prompt.title is None else checked_title(prompt.title)
+    return _start(prompt, [text_part(text)], title, ids)
+
+
+def start_again(prompt: Prompt, parts: Sequence[Part], ids: Ids) -> StartRun:
+    """Return the start of a run in a branch, under fresh ids: it is asked these parts.
+
+    Raises:
+        InvalidArgument: a value is out of its bounds.
+    """
+    return _start(prompt, parts, title_of(plain_text(list(parts))) or None, ids)
+
+
+def _start(prompt: Prompt, parts: Sequence[Part], title: str | None, ids: Ids) -> StartRun:
     thread_id = ids.new()
     key = thread_id if prompt.thread_key is None else checked_key(prompt.thread_key)
     return StartRun(
@@ -65,10 +79,10 @@ def start_of(prompt: Prompt, ids: Ids) -> StartRun:
         message_id=ids.new(),
         thread_key=key,
         agent=prompt.agent,
-        parts=encode([text_part(text)]),
+        parts=encode(list(parts)),
         owner=prompt.owner,
         author=prompt.author,
-        title=title_of(text) if prompt.title is None else checked_title(prompt.title),
+        title=title,
         dedupe=prompt.dedupe,
         terms=Terms(_policy(prompt), prompt.agent_version, checked_timeout(prompt.timeout)),
         as_admin=prompt.as_admin,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain.approval import Approval, ApprovalStatus, input_hash
+from app.domain.branching import Branches
 from app.domain.message import Message, Role, plain_text
 from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.run import Run
@@ -90,13 +91,34 @@ def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
     nobody has read yet, in the order in which they will be.
     """
     thread = snapshot.thread
-    return {
+    view: dict[str, Json] = {
         **thread_summary(thread),
         "runId": snapshot.run_id,
         "runStatus": snapshot.run_status.value if snapshot.run_status else None,
         "stopped": snapshot.stopped,
         "pendingApprovals": [approval_view(approval) for approval in snapshot.approvals],
         "waiting": waiting_views(snapshot.waiting),
+    }
+    if snapshot.branches is not None:
+        view["branches"] = branches_view(snapshot.branches)
+    if snapshot.conversation is not None:
+        view["conversation"] = snapshot.conversation
+    return view
+
+
+def branches_view(branches: Branches) -> dict[str, Json]:
+    """Return the threads of a conversation, the root first, and which one is shown."""
+    return {
+        "selected": branches.key_of(branches.selected),
+        "list": [
+            {
+                "key": each.key,
+                "parent": branches.key_of(each.parent),
+                "shared": each.shared,
+                "createdAt": _time(each.created_at),
+            }
+            for each in branches.threads
+        ],
     }
 
 

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
 from app.domain.ports import OverrideStore, RunStore, ThreadReader
+from app.domain.ports.branches import BranchStore
 from app.domain.ports.schedules import CallStore
 from app.functions.agent_runs import AgentRuns
 from app.functions.compose import compose_functions
@@ -79,6 +80,7 @@ class Backend:
     streams: ASGIApp | None = None
     open_threads_decide: bool = False
     overrides: OverrideStore | None = None
+    branches: BranchStore | None = None
     permissions: Permissions = ADMINS_ONLY
     problems: dict[str, str | None] = field(default_factory=dict)
     findings: Sequence[AFinding] = ()
@@ -102,6 +104,7 @@ class Backend:
             open_threads_decide=self.open_threads_decide,
             overrides=self.overrides,
             permissions=self.permissions,
+            branches=self.branches,
         )
         services = HttpServices(
             call=self.functions.call,
@@ -156,12 +159,13 @@ def memory_backend(
     return Backend(
         world.store,
         world.reader,
-        MemoryTransactions(database, world.store),
+        transactions := MemoryTransactions(database, world.store, world.around.announce),
         MemoryThreadWriter(database, world.around.announce),
         world.calls,
         open_threads_decide=open_threads_decide,
         streams=streams,
         overrides=MemoryOverrides(database, world.around.announce_writes),
+        branches=transactions.branching,
         permissions=permissions,
         agents=usual_agents() if declared is None else declared,
     )

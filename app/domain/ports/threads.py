@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.domain.approval import Approval
+from app.domain.branching import Branches
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.run import Run, RunStatus
@@ -34,6 +35,7 @@ class ThreadSnapshot:
     ``waiting`` are sends that nobody has read yet, in the order in which they will be.
     ``run_id``, ``run_status`` and ``stopped`` are of the live run, else of the one that ended last.
     ``complete`` is false when more rows changed than were asked for.
+    ``branches`` are those of a root that has any, ``conversation`` is the root's key of a branch.
     """
 
     thread: Thread
@@ -44,6 +46,8 @@ class ThreadSnapshot:
     run_status: RunStatus | None = None
     stopped: str | None = None
     complete: bool = True
+    branches: Branches | None = None
+    conversation: str | None = None
 
 
 class ThreadReader(Protocol):
@@ -113,7 +117,7 @@ class ThreadReader(Protocol):
     async def sessions(
         self, agent: str, owner: str | None, *, everybody: bool, before: str | None, limit: int
     ) -> list[Thread]:
-        """Return threads of an agent, newest activity first.
+        """Return conversations with an agent, newest activity first: their roots, no branches.
 
         ``everybody`` (admins) ignores ``owner``; otherwise only the owner's own ones are listed.
         ``before`` is the id of the last thread of the page before.

@@ -12,6 +12,10 @@ export const AGENT_RETRY = "agents:agentRetry";
 export const AGENT_APPROVALS = "agents:agentApprovals";
 export const AGENT_RESOLVE_APPROVAL = "agents:agentResolveApproval";
 export const AGENT_RESOLVE_APPROVALS = "agents:agentResolveApprovals";
+export const AGENT_REGENERATE = "agents:agentRegenerate";
+export const AGENT_EDIT_MESSAGE = "agents:agentEditMessage";
+export const AGENT_SELECT_BRANCH = "agents:agentSelectBranch";
+export const AGENT_FORK = "agents:agentFork";
 export const CLOSE_PROTOCOL = 4400;
 export const CLOSE_UNAUTHENTICATED = 4401;
 
@@ -67,6 +71,12 @@ export interface AgentApprovalsArgs {
   readonly limit?: number;
 }
 
+/** The run in the new branch, which is selected now, and the branch's key. */
+export interface AgentBranchResult {
+  readonly id: string;
+  readonly key: string;
+}
+
 /** Cancels the run that the caller means; without one, the live run. */
 export interface AgentCancelArgs {
   readonly key: string;
@@ -78,6 +88,28 @@ export interface AgentCancelResult {
   readonly cancelled: boolean;
 }
 
+/** Asks something else instead, in a branch.  The message has to have begun a run. */
+export interface AgentEditMessageArgs {
+  /** of any thread of the conversation */
+  readonly key: string;
+  readonly messageId: string;
+  readonly input: string;
+}
+
+/** Begins a conversation of the caller's own with copies: up to a message, else all. */
+export interface AgentForkArgs {
+  readonly key: string;
+  readonly messageId?: string;
+  /** whether that message is copied, too: after, unless said otherwise */
+  readonly edge?: "after" | "before";
+  readonly title?: string;
+}
+
+/** The key of the new conversation. */
+export interface AgentForkResult {
+  readonly key: string;
+}
+
 /** The newest messages of a thread; with `before`, the page that ends below that seq. */
 export interface AgentMessagesArgs {
   readonly key: string;
@@ -86,6 +118,14 @@ export interface AgentMessagesArgs {
   readonly before?: number;
   /** whether token frames come */
   readonly stream?: boolean;
+}
+
+/** Answers again, in a branch: the run of this message, else the last one that is shown. */
+export interface AgentRegenerateArgs {
+  /** of any thread of the conversation */
+  readonly key: string;
+  readonly messageId?: string;
+  readonly model?: string;
 }
 
 /** Decides the tool call that waits; a decided one answers CONFLICT and says by whom. */
@@ -150,6 +190,14 @@ export interface AgentRunResult {
   readonly position?: number;
 }
 
+/** Shows another thread of a conversation, in every tab. */
+export interface AgentSelectBranchArgs {
+  /** of any thread of the conversation */
+  readonly key: string;
+  /** of the thread to show; the root's key is one, too */
+  readonly branch: string;
+}
+
 /** The synced state of a thread: any JSON, `null` while there is none. */
 export interface AgentStateArgs {
   readonly key: string;
@@ -197,6 +245,26 @@ export interface ApprovalRecord {
 export interface Auth {
   readonly type: "auth";
   readonly token: string;
+}
+
+/** The threads of a conversation, the root first, then oldest first. */
+export interface BranchList {
+  /** the key of the one that every tab shows */
+  readonly selected: string;
+  readonly list: readonly BranchView[];
+}
+
+/**
+ * A thread of a conversation: the root, which was first, or a branch of it.
+ *
+ * The first `shared` messages of a branch are copies of those of `parent`.
+ */
+export interface BranchView {
+  readonly key: string;
+  /** null: this is the root */
+  readonly parent: string | null;
+  readonly shared: number;
+  readonly createdAt: string;
 }
 
 /** Calls a function; `result` or `error` with the same id answers. */
@@ -405,7 +473,8 @@ export interface ThinkingPart {
  *
  * `runId` is the live run, else the one that ended last: by it a client that was answered
  * with a run's id knows that the run has come and gone.  `runStatus` knows more words than
- * the thread's status.
+ * the thread's status.  `branches` is there when this is the root of a conversation that has
+ * some, `conversation` when this is a branch: the root's key.
  */
 export interface ThreadView {
   readonly key: string;
@@ -422,6 +491,8 @@ export interface ThreadView {
   readonly pendingApprovals: readonly PendingApproval[];
   /** in the order in which they are read */
   readonly waiting: readonly WaitingSend[];
+  readonly branches?: BranchList;
+  readonly conversation?: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }

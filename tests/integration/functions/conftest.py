@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.orm import registry
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
+from app.store.branches import PostgresBranches
 from app.store.database import Database
 from app.store.runs import PostgresRunStore
 from app.store.scheduled_calls import PostgresCallStore
@@ -84,7 +85,8 @@ async def make_gateway(database_url: str) -> AsyncIterator[MakeGateway]:
             )
             writer = PostgresThreadWriter(database, around.announce)
             reader, calls = PostgresThreadReader(database), PostgresCallStore(database)
-            backend = Backend(store, reader, transactions, writer, calls)
+            branches = PostgresBranches(database, around.announce)
+            backend = Backend(store, reader, transactions, writer, calls, branches=branches)
             return Gateway(backend, database, around)
 
         yield make

@@ -24,6 +24,7 @@ PUBLIC = {
     *("adminOverrides", "adminSaveDraft", "adminDiscardDraft", "adminPublish", "adminReset"),
     *("adminRestore", "adminSetApprovers", "adminSetGovernance", "adminSetModels"),
     *("adminGovernance", "adminAudit"),
+    *("agentRegenerate", "agentEditMessage", "agentSelectBranch", "agentFork"),
 }
 
 

@@ -68,6 +68,10 @@ def test_no_built_in_writes_a_message_a_thread_or_a_state() -> None:
         "agents:agentApprovals",
         "agents:agentResolveApproval",
         "agents:agentResolveApprovals",
+        "agents:agentRegenerate",
+        "agents:agentEditMessage",
+        "agents:agentSelectBranch",
+        "agents:agentFork",
     }
 
 

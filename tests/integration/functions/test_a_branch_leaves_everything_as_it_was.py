@@ -1,0 +1,111 @@
+"""Another answer and another question are branches: all of them are kept, none touches another."""
+
+from typing import Any
+
+from app.domain.identity import Identity
+from app.domain.message import Message
+from app.domain.ports import ClaimedRun, Serves
+from app.domain.run import Ending
+from app.domain.storable import encode
+from tests.integration.functions.conftest import Gateway
+from tests.support.store_world import a_start, an_answer
+
+ANN, BOB = Identity("ann"), Identity("bob")
+ADMIN = Identity("root", frozenset({"admin"}))
+KEY = "chat"
+
+
+async def ask(gateway: Gateway, text: str, key: str = KEY) -> str:
+    """Let ann ask, have it answered, and return the run."""
+    said = encode([{"type": "text", "text": text}])
+    started = await gateway.backend.store.start(a_start(thread_key=key, owner="ann", parts=said))
+    await answer(gateway, f"an answer to {text}")
+    return started.run_id
+
+
+async def claim(gateway: Gateway) -> ClaimedRun:
+    (claimed,) = await gateway.backend.store.claim("worker-1", Serves.of("support"), 1)
+    return claimed
+
+
+async def answer(gateway: Gateway, text: str) -> None:
+    """Answer the oldest queued run."""
+    claimed = await claim(gateway)
+    assert await gateway.backend.store.record(claimed.fence, an_answer(claimed.fence, 0, text))
+    await gateway.backend.store.finish(claimed.fence, Ending.completed("final"), None)
+
+
+async def call(gateway: Gateway, name: str, caller: Identity = ANN, **args: object) -> Any:  # noqa: ANN401  # JSON
+    return await gateway.backend.functions.call(f"agents:{name}", args, caller=caller)
+
+
+async def rows(gateway: Gateway, key: str = KEY) -> list[Message]:
+    """Return all of a thread's messages."""
+    snapshot = await gateway.backend.reader.snapshot(key, 1000)
+    assert snapshot is not None
+    return list(snapshot.messages)
+
+
+async def texts(gateway: Gateway, key: str = KEY) -> list[str]:
+    found = await rows(gateway, key)
+    assert [row.seq for row in found] == list(range(1, len(found) + 1))
+    return ["".join(str(part.get("text", "")) for part in row.parts) for row in found]
+
+
+async def tree(gateway: Gateway, key: str = KEY) -> tuple[str, list[tuple[str, str | None, int]]]:
+    """Return which branch is selected, and all of them."""
+    view = (await call(gateway, "agentThread", key=key))["branches"]
+    return view["selected"], [
+        (each["key"], each["parent"], each["shared"]) for each in view["list"]
+    ]
+
+
+async def everything_of(gateway: Gateway, key: str) -> list[str]:
+    """Return all that is stored of a thread, byte for byte, but for what names the shown branch."""
+    statements = (
+        "SELECT (to_jsonb(t) - 'branch' - 'version' - 'updated_at' - 'active_at')::text AS row"
+        " FROM agent_threads t WHERE key = $1",
+        "SELECT m::text AS row FROM agent_messages m WHERE thread ="
+        " (SELECT id FROM agent_threads WHERE key = $1) ORDER BY seq",
+        "SELECT r::text AS row FROM agent_runs r WHERE thread ="
+        " (SELECT id FROM agent_threads WHERE key = $1) ORDER BY id",
+        "SELECT s::text AS row FROM agent_steps s WHERE run IN (SELECT id FROM agent_runs WHERE"
+        " thread = (SELECT id FROM agent_threads WHERE key = $1)) ORDER BY run, name",
+        "SELECT a::text AS row FROM agent_approvals a WHERE thread ="
+        " (SELECT id FROM agent_threads WHERE key = $1) ORDER BY id",
+    )
+    found = [await gateway.database.fetch(each, key) for each in statements]
+    return [row["row"] for rows in found for row in rows]
+
+
+async def test_two_new_answers_an_edit_and_a_selection_keep_all_that_was_said(
+    gateway: Gateway,
+) -> None:
+    await ask(gateway, "one")
+    await ask(gateway, "two")
+    before = await everything_of(gateway, KEY)
+
+    first = await call(gateway, "agentRegenerate", key=KEY)
+    await answer(gateway, "another")
+    second = await call(gateway, "agentRegenerate", key=KEY)
+    await answer(gateway, "a third")
+    question = (await rows(gateway))[0]
+    edited = await call(gateway, "agentEditMessage", key=KEY, messageId=question.id, input="uno")
+    await answer(gateway, "una respuesta")
+    await call(gateway, "agentSelectBranch", key=second["key"], branch=first["key"])
+
+    original = ["one", "an answer to one", "two", "an answer to two"]
+    assert await everything_of(gateway, KEY) == before
+    assert await texts(gateway) == original
+    assert await texts(gateway, first["key"]) == [*original[:3], "another"]
+    assert await texts(gateway, second["key"]) == [*original[:3], "a third"]
+    assert await texts(gateway, edited["key"]) == ["uno", "una respuesta"]
+    assert await tree(gateway) == (
+        first["key"],
+        [
+            (KEY, None, 0),
+            (first["key"], KEY, 2),
+            (second["key"], KEY, 2),
+            (edited["key"], KEY, 0),
+        ],
+    )
