@@ -37,6 +37,20 @@ def asked(owner: str | None, *approvers: str) -> Approval:
     ("approval", "caller", "responsible", "may"),
     [
         pytest.param(asked("ann"), ANN, None, True, id="the-owner"),
+        pytest.param(
+            asked("ann", "bob@straße.example"),
+            Identity("eve", email="bob@strasse.example"),
+            None,
+            False,
+            id="a-neighbour-in-unicode",
+        ),
+        pytest.param(
+            asked("ann", "bob@straße.example"),
+            Identity("bob", email="bob@straße.example"),
+            None,
+            True,
+            id="named-in-unicode",
+        ),
         pytest.param(asked("ann"), BOB, None, False, id="a-stranger"),
         pytest.param(asked("ann"), ROOT, None, True, id="an-admin"),
         pytest.param(asked("ann"), ANONYMOUS, None, False, id="nobody"),
