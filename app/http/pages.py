@@ -89,7 +89,9 @@ def admin_routes(folder: Path) -> list[BaseRoute]:
     """Return the admin UI's.  Its files carry no data: what it shows needs a token."""
 
     async def enter(request: Request) -> Response:
-        return RedirectResponse(request.url.replace(path="/admin/"))
+        # No host and no scheme: those of the request may be a proxy's, or anybody's.
+        query = request.url.query
+        return RedirectResponse(f"/admin/?{query}" if query else "/admin/")
 
     return [
         Route("/admin", enter, methods=["GET"]),

@@ -45,6 +45,13 @@ async def test_every_address_of_it_is_the_page(
     assert answer.headers["cache-control"] == "no-cache"
 
 
+async def test_its_door_leads_where_the_browser_is_already(serving: Callable[..., Backend]) -> None:
+    async with serving().client() as client:
+        answer = await client.get("/admin?as=ann", headers={"host": "elsewhere.example"})
+
+    assert answer.headers["location"] == "/admin/?as=ann"
+
+
 async def test_a_script_is_kept_and_a_missing_one_is_not_the_page(
     serving: Callable[..., Backend],
 ) -> None:
