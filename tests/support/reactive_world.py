@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import MetaData, create_engine
+from sqlalchemy.schema import CreateSchema
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 
@@ -95,7 +96,7 @@ class Node:
         self.gateway = Gateway(
             reader=self.backend.reader,
             functions=self.functions,
-            count_writes=partial(count_writes, self.database),
+            count_writes=partial(count_writes, self.database, metadata=self._tables),
             authenticate=FakeTokensOfPeople(),
             token_source=self.tokens.connect,
             clock=SystemClock(),
@@ -234,5 +235,7 @@ def create_tables(url: str, tables: MetaData) -> None:
     """Make the tables as they are declared."""
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
     with engine.begin() as connection:
+        for schema in {table.schema for table in tables.tables.values() if table.schema}:
+            connection.execute(CreateSchema(schema))
         tables.create_all(connection)
     engine.dispose()

@@ -1,7 +1,7 @@
 """Whoever watches a query of the team's sees every committed write, over gateways and failures."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
@@ -32,6 +32,20 @@ class Order(TeamTable, table=True):
     id: int | None = Field(default=None, primary_key=True)
     owner: str = Field(index=True)
     cents: int = 0
+
+
+class Shipment(TeamTable, table=True):
+    """In a schema of the team's own."""
+
+    __tablename__ = "shipments"
+    __table_args__: ClassVar[dict[str, str]] = {"schema": "depot"}
+
+    id: int = Field(primary_key=True)
+
+
+@query
+async def shipments(ctx: QueryContext) -> list[int]:
+    return list((await ctx.db.exec(select(Shipment.id).order_by(col(Shipment.id)))).all())
 
 
 @query
@@ -74,7 +88,15 @@ async def place_and_fail(ctx: MutationContext, owner: str) -> None:
     raise Conflict("not today")
 
 
-DECLARED: list[ServerFunction[..., Any]] = [of_owner, one, share, place, change, place_and_fail]
+DECLARED: list[ServerFunction[..., Any]] = [
+    of_owner,
+    one,
+    share,
+    shipments,
+    place,
+    change,
+    place_and_fail,
+]
 
 
 @pytest.fixture
@@ -197,6 +219,15 @@ async def test_a_write_by_another_program_is_found_by_the_counters(world: Reacti
         await wait_until(lambda: node.queries_run() > before, description="it is asked")
 
     assert view.values == [[], [1], [1, 2], [1, 2, 3]]
+
+
+async def test_a_write_in_another_schema_is_found_by_the_counters(world: ReactiveWorld) -> None:
+    node = await world.node(reconcile_s=0.05)
+    async with node.client() as client:
+        view = await client.ask("team:shipments")
+        for n in (1, 2, 3):
+            await world.outside(f"INSERT INTO depot.shipments (id) VALUES ({n})")  # noqa: S608
+            await shows(view, list(range(1, n + 1)))
 
 
 @pytest.mark.long
