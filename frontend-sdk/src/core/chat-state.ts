@@ -5,6 +5,7 @@
  * grew from, or one thread's status beside another's messages.
  */
 
+import type { Alternatives } from "./branches.js";
 import type { RopewalkError } from "./errors.js";
 import { type LiveText, type LiveTurn, liveTurns, spokenText } from "./live-text.js";
 import {
@@ -42,6 +43,8 @@ export interface ChatState extends AgentState {
   /** The plain text of the newest of them. */
   readonly streamingText: string;
   readonly pendingApprovals: readonly PendingApproval[];
+  /** Where the conversation has gone on in other ways, too. */
+  readonly branches: readonly Alternatives[];
   /** Whether there are messages before the first one here. */
   readonly hasOlder: boolean;
   readonly loadingOlder: boolean;
@@ -72,6 +75,7 @@ export function chatState(
   messages: readonly ChatMessage[],
   live: readonly LiveTurn[],
   older: boolean,
+  branches: readonly Alternatives[],
 ): ChatState {
   return {
     ...agent,
@@ -81,6 +85,7 @@ export function chatState(
     live,
     streamingText: spokenText(live),
     pendingApprovals: agent.thread?.pendingApprovals ?? NOTHING,
+    branches,
     hasOlder: (messages[0]?.seq ?? 1) > 1,
     loadingOlder: older,
   };

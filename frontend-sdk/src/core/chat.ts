@@ -1,15 +1,19 @@
 /**
- * One thread as an application uses it: what it shows, and what can be done to it.
+ * One conversation as an application uses it: what it shows, and what can be done to it.
  *
  * Making one costs nothing and asks for nothing; watching `state` or `agent` subscribes.
  * Any number of them may stand for one thread: they share subscriptions and sends.
  *
- * Laws: `cancel` names the run that was seen, so it never hits a later one; a send that is
- * still on its way is cancelled as soon as its run is known.
+ * Laws: what is shown is one branch, the selected one, and what is done is done to it; when
+ * another is selected, this one stays until that one is there.  `cancel` names the run that
+ * was seen, so it never hits a later one; a send that is still on its way is cancelled as
+ * soon as its run is known, and goes where it was written, whatever is selected meanwhile.
  */
 
 import { agents, type FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
+import { type Branch, branchOf, type Redo } from "./branch.js";
+import { alternatives } from "./branches.js";
 import {
   type AgentState,
   agentState,
@@ -19,7 +23,8 @@ import {
   speaking,
 } from "./chat-state.js";
 import type { ChatClient } from "./client.js";
-import { asError, type RopewalkError } from "./errors.js";
+import { asError } from "./errors.js";
+import { follow } from "./follow.js";
 import type { ChatMessage } from "./optimistic.js";
 import {
   addSend,
@@ -31,6 +36,8 @@ import {
   waitingOf,
 } from "./optimistic.js";
 import {
+  type AgentForkArgs,
+  type AgentSelectBranchArgs,
   type ApprovalDecision,
   type Message,
   PAGE_LIMIT,
@@ -39,10 +46,15 @@ import {
 import type { Request } from "./requests.js";
 import type { Sends, ThreadSends } from "./sends.js";
 import { Cell, derive, type Readable } from "./store.js";
-import type { SubscriptionState, SubscriptionView } from "./subscription.js";
+import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
 
 /** After its answer a send's run shows within a feed's worst lag, or something else is wrong. */
 const SHOW_TIMEOUT_MS = 5_000;
+
+const UNREAD: Readable<SubscriptionState> = derive([], () => ({
+  ...LOADING,
+  view: { value: [], error: undefined, loading: false },
+}));
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -51,10 +63,14 @@ export interface SendCalls {
   readonly runArgs?: Values | undefined;
 }
 
+export type ForkOptions = Pick<AgentForkArgs, "edge" | "title">;
+
 /** A send on its way. */
 export interface Flight {
   readonly threadKey: string;
   readonly request: Request;
+  /** The answer names a branch, and the run is in that. */
+  readonly branches: boolean;
 }
 
 export interface ChatContext {
@@ -76,45 +92,57 @@ export class Chat {
   /** The thread without its messages. */
   readonly agent: Readable<AgentState>;
   readonly #context: ChatContext;
-  readonly #sends: Readable<ThreadSends>;
-  readonly #messagesArgs: Values;
+  readonly #stream: boolean;
+  readonly #branch: Readable<Branch>;
   /** Sends whose row has to show soon. */
   readonly #lost = new Set<string>();
   readonly #loadingOlder = new Cell(false);
-  readonly #rows: () => readonly Message[] | undefined;
-  readonly #thread: () => ThreadView | null | undefined;
 
   constructor(context: ChatContext, threadKey: string, stream: boolean) {
     this.threadKey = threadKey;
     this.#context = context;
-    this.#sends = context.sends.of(threadKey);
-    this.#messagesArgs = stream ? { key: threadKey } : { key: threadKey, stream: false };
-    const messages = context.watch(agents.agentMessages, this.#messagesArgs);
-    const thread = context.watch(agents.agentThread, { key: threadKey });
-    const threadView = derive([thread], ({ view }) => view as SubscriptionView<ThreadView | null>);
-    const rowsView = derive([messages], ({ view }) => view as SubscriptionView<readonly Message[]>);
-    this.#rows = () => rowsView.get().value;
-    this.#thread = () => threadView.get().value;
+    this.#stream = stream;
+    const { sends, watch } = context;
+    const threadOf = (key: string) =>
+      derive(
+        [watch(agents.agentThread, { key })],
+        ({ view }) => view as SubscriptionView<ThreadView | null>,
+      );
+    const branches = derive([threadOf(threadKey)], ({ value }) => value?.branches);
+    const selected = derive([branches], (known) => known?.selected ?? threadKey);
+    const showing = (messages: (key: string) => Readable<SubscriptionState>) =>
+      follow(
+        selected,
+        (key) =>
+          derive([messages(key), threadOf(key), sends.of(key), branches], (...known) =>
+            branchOf(key, ...known),
+          ),
+        ({ rows, thread }) => rows.value !== undefined && thread.value !== undefined,
+      );
+    const bare = showing(() => UNREAD);
     this.agent = this.#reviewing(
-      derive([threadView, this.#sends], (view, sends) =>
-        agentState(view.value, undefined, sends, view.error),
+      derive([bare], ({ thread, sends }) =>
+        agentState(thread.value, undefined, sends, thread.error),
       ),
     );
-    const waiting = derive([threadView], ({ value }) => waitingOf(value));
-    const shown = derive(
-      [rowsView, this.#sends, waiting],
-      (rows, { sends }, unread): readonly ChatMessage[] => messagesOf(rows.value, sends, unread),
-    );
     // The messages are asked for before the thread: what has left the queue is a row by then.
-    const whole = derive([rowsView, threadView, this.#sends], (rows, view, sends) =>
-      agentState(view.value, rows.value, sends, view.error ?? rows.error),
+    const branch = showing((key) => watch(agents.agentMessages, this.#messagesOf(key)));
+    this.#branch = branch;
+    const rows = derive([branch], ({ rows }) => rows.value);
+    const thread = derive([branch], ({ thread }) => thread.value);
+    const waiting = derive([thread], waitingOf);
+    const own = derive([branch], ({ sends }) => sends.sends);
+    const shown: Readable<readonly ChatMessage[]> = derive([rows, own, waiting], messagesOf);
+    const whole = derive([branch], ({ rows, thread, sends }) =>
+      agentState(thread.value, rows.value, sends, thread.error ?? rows.error),
     );
-    const live = derive([messages, threadView], ({ view, live }, { value }) =>
-      speaking(live, view.value as readonly Message[] | undefined, value),
-    );
-    const loading = derive([rowsView], (rows) => rows.loading);
+    const said = derive([branch], ({ live }) => live);
+    const live = derive([said, rows, thread], speaking);
+    const loading = derive([branch], ({ rows }) => rows.loading);
+    const key = derive([branch], ({ key }) => key);
+    const ways = derive([branches, key, rows], alternatives);
     this.state = this.#reviewing(
-      derive([whole, loading, shown, live, this.#loadingOlder], chatState),
+      derive([whole, loading, shown, live, this.#loadingOlder, ways], chatState),
     );
   }
 
@@ -123,59 +151,96 @@ export class Chat {
    * Rejects, and takes the message back, if the call fails.
    */
   async send({ run, runArgs }: SendCalls, input: string, args?: Values): Promise<unknown> {
-    const { sends, flights, id, request } = this.#context;
+    const { sends, id } = this.#context;
+    const { key: here, sends: own } = this.#branch.get();
+    const begun = this.#flying(here).find(({ branches }) => branches);
+    // Who writes while a branch is begun writes to that.
+    const key = begun ? await branchIn(begun) : (own.sends[0]?.branch ?? here);
     const dedupe = id();
     const createdAt = new Date().toISOString();
-    sends.change(this.threadKey, (before) => ({
+    sends.change(key, (before) => ({
+      ...before,
       sends: addSend(before.sends, { dedupe, input, createdAt }),
       failure: undefined,
     }));
-    const flight: Flight = {
-      threadKey: this.threadKey,
-      request: request(run, { ...runArgs, ...args, input, ...this.#keyFor(run) }, dedupe),
-    };
-    flights.add(flight);
-    try {
-      const value = await flight.request.answer;
-      this.#answered(dedupe, value);
-      return value;
-    } catch (thrown) {
-      this.#failed(dedupe, asError(thrown));
-      throw thrown;
-    } finally {
-      flights.delete(flight);
-    }
+    const values = { ...runArgs, ...args, input, ...keyFor(run, key) };
+    const value = await this.#fly(run, values, key, dedupe);
+    this.#answered(key, dedupe, value);
+    return value;
+  }
+
+  /**
+   * Answer again what the message (by default the newest) answers: in a new branch that all
+   * tabs show; the old one is kept. Returns its key. Rejects, and shows the old one, if it fails.
+   */
+  async regenerate(messageId?: string): Promise<string> {
+    const rows = this.#branch.get().rows.value ?? [];
+    const { id, runId } =
+      (messageId === undefined ? rows.at(-1) : rows.find((row) => row.id === messageId)) ?? {};
+    const begin = rows.find((row) => row.runId === runId && row.role === "user");
+    return await this.#begin(agents.agentRegenerate, { messageId: messageId ?? id }, begin);
+  }
+
+  /** Send a message of the user's with another text, as `regenerate` does. */
+  async editMessage(messageId: string, input: string): Promise<string> {
+    const begin = this.#branch.get().rows.value?.find(({ id }) => id === messageId);
+    const args = { messageId, input };
+    return await this.#begin(agents.agentEditMessage, args, begin && { ...begin, text: input });
+  }
+
+  /** Show another branch, in all tabs. */
+  async selectBranch(branch: string): Promise<void> {
+    const at = { key: this.threadKey };
+    const select = agents.agentSelectBranch as FunctionRef<AgentSelectBranchArgs>;
+    await this.#context.client.mutate(
+      select,
+      { ...at, branch },
+      {
+        optimistic(local) {
+          const thread = local.get(agents.agentThread, at);
+          if (!thread?.branches) return;
+          const branches = { ...thread.branches, selected: branch };
+          local.set(agents.agentThread, at, { ...thread, branches });
+        },
+      },
+    );
+  }
+
+  /** Copy what is shown, up to a message, into a conversation of its own; returns its key. */
+  async fork(messageId?: string, options: ForkOptions = {}): Promise<string> {
+    const args = { key: this.#branch.get().key, ...(messageId && { messageId }), ...options };
+    return (await this.#context.client.call(agents.agentFork, args)).key;
   }
 
   /** Stop the run that is seen, or the send that is on its way. Does nothing if there is none. */
   async cancel(cancel: FunctionRef | undefined): Promise<void> {
     if (cancel === undefined) return;
-    const { flights, withdraw } = this.#context;
-    const flying = [...flights].filter((one) => one.threadKey === this.threadKey);
+    const { key, rows, thread, sends } = this.#branch.get();
+    const flying = this.#flying(key);
     if (flying.length > 0) {
-      const left = flying.filter(({ request }) => !withdraw(request));
-      await Promise.all(left.map(({ request }) => this.#cancelAnswered(cancel, request)));
+      const left = flying.filter(({ request }) => !this.#context.withdraw(request));
+      await Promise.all(left.map((flight) => this.#cancelAnswered(cancel, flight)));
       return;
     }
-    const thread = this.#thread();
-    const waiting = unsettled(this.#sends.get().sends, this.#rows() ?? [], thread).at(-1);
-    const run = waiting?.runId ?? (thread && isBusy(thread.status) ? thread.runId : undefined);
-    if (run) await this.#cancel(cancel, run);
+    const { value } = thread;
+    const waiting = unsettled(sends.sends, rows.value ?? [], value).at(-1);
+    const run = waiting?.runId ?? (value && isBusy(value.status) ? value.runId : undefined);
+    if (run) await this.#cancel(cancel, waiting?.branch ?? key, run);
   }
 
   /** Let the run that failed go on from where it failed. Does nothing if none did. */
   async retry(): Promise<void> {
     const { client, after } = this.#context;
-    const thread = this.#thread();
-    if (thread?.status !== "failed" || this.#sends.get().retrying === thread.updatedAt) return;
-    const { runId } = thread;
-    this.#note({ failure: undefined, retrying: thread.updatedAt });
+    const { key, thread, sends } = this.#branch.get();
+    const { value } = thread;
+    if (value?.status !== "failed" || sends.retrying === value.updatedAt) return;
+    const { runId } = value;
+    this.#note(key, { failure: undefined, retrying: value.updatedAt });
     try {
-      const args = { key: this.threadKey, ...(runId && { runId }) };
-      const { retried } = await client.call(agents.agentRetry, args);
-      after(retried ? SHOW_TIMEOUT_MS : 0, () => this.#note({ retrying: undefined }));
+      const { retried } = await client.call(agents.agentRetry, { key, ...(runId && { runId }) });
+      after(retried ? SHOW_TIMEOUT_MS : 0, () => this.#note(key, { retrying: undefined }));
     } catch (thrown) {
-      this.#note({ failure: asError(thrown), retrying: undefined });
+      this.#note(key, { failure: asError(thrown), retrying: undefined });
       throw thrown;
     }
   }
@@ -198,13 +263,13 @@ export class Chat {
   /** Load the page before the first message. Does nothing at the beginning of the thread. */
   async loadOlder(limit = PAGE_LIMIT): Promise<void> {
     const { client, prepend } = this.#context;
-    const first = this.#rows()?.[0];
+    const { key, rows } = this.#branch.get();
+    const first = rows.value?.[0];
     if (first === undefined || first.seq <= 1 || this.#loadingOlder.get()) return;
     this.#loadingOlder.set(true);
     try {
-      const args = { key: this.threadKey, before: first.seq, limit };
-      const page = await client.query(agents.agentMessages, args);
-      prepend(agents.agentMessages, this.#messagesArgs, page);
+      const page = await client.query(agents.agentMessages, { key, before: first.seq, limit });
+      prepend(agents.agentMessages, this.#messagesOf(key), page);
     } finally {
       this.#loadingOlder.set(false);
     }
@@ -212,7 +277,61 @@ export class Chat {
 
   /** Forget the failure of the last send. */
   dismissError(): void {
-    this.#note({ failure: undefined });
+    this.#note(this.#branch.get().key, { failure: undefined });
+  }
+
+  #messagesOf(key: string): Values {
+    return this.#stream ? { key } : { key, stream: false };
+  }
+
+  #flying(key: string): Flight[] {
+    return [...this.#context.flights].filter(({ threadKey }) => threadKey === key);
+  }
+
+  /** Call what begins a run; if it fails, what was shown of it goes. */
+  async #fly(
+    fn: string,
+    args: Values,
+    threadKey: string,
+    dedupe: string,
+    branches = false,
+  ): Promise<unknown> {
+    const { flights, request, sends } = this.#context;
+    const flight = { threadKey, request: request(fn, args, dedupe), branches };
+    flights.add(flight);
+    try {
+      return await flight.request.answer;
+    } catch (thrown) {
+      const error = asError(thrown);
+      sends.change(threadKey, (before) => ({
+        ...before,
+        sends: dropSend(before.sends, dedupe),
+        redo: before.redo?.dedupe === dedupe ? undefined : before.redo,
+        failure: error.code === "CANCELLED" ? before.failure : error,
+      }));
+      throw thrown;
+    } finally {
+      flights.delete(flight);
+    }
+  }
+
+  /** Begin a branch with `begin`, which shows at once, in place of all from there on. */
+  async #begin(fn: string, args: Values, begin: Message | undefined): Promise<string> {
+    const { sends, id, after } = this.#context;
+    const { key } = this.#branch.get();
+    const dedupe = id();
+    const createdAt = new Date().toISOString();
+    const redo = begin && { dedupe, input: begin.text, createdAt, seq: begin.seq };
+    this.#note(key, { failure: undefined, redo });
+    const change = (to?: Redo) =>
+      sends.change(key, (before) =>
+        before.redo?.dedupe === dedupe ? { ...before, redo: to } : before,
+      );
+    const answer = await this.#fly(fn, { key, ...args }, key, dedupe, true);
+    const { id: runId, key: branch } = answer as { id: string; key: string };
+    change(redo && { ...redo, runId, branch });
+    after(SHOW_TIMEOUT_MS, change);
+    return branch;
   }
 
   async #decide(
@@ -235,36 +354,33 @@ export class Chat {
 
   /** Return what a call waits for, in the conversation that asks: this one, or that of a child. */
   #asked(toolCallId: string): Omit<Decidable, "id" | "inputHash"> & Partial<Decidable> {
-    const key = this.threadKey;
-    const waiting = this.#thread()?.pendingApprovals ?? [];
+    const { key, thread } = this.#branch.get();
+    const waiting = thread.value?.pendingApprovals ?? [];
     const found = waiting.filter((one) => one.toolCallId === toolCallId);
     return found.find((one) => one.key === key) ?? found[0] ?? { key, toolCallId };
   }
 
   /** Cancel what a send starts, as soon as it has a name. A send that fails starts nothing. */
-  async #cancelAnswered(cancel: FunctionRef, request: Request): Promise<void> {
+  async #cancelAnswered(cancel: FunctionRef, flight: Flight): Promise<void> {
+    const { threadKey, request, branches } = flight;
     const runId = await request.answer.then(runIdOf, () => undefined);
-    if (runId !== undefined) await this.#cancel(cancel, runId);
+    if (runId === undefined) return;
+    await this.#cancel(cancel, branches ? await branchIn(flight) : threadKey, runId);
   }
 
-  async #cancel(cancel: FunctionRef, runId: string): Promise<void> {
+  async #cancel(cancel: FunctionRef, key: string, runId: string): Promise<void> {
     const fn = cancel as FunctionRef<Values>;
-    await this.#context.client.call(fn, { ...this.#keyFor(cancel), runId });
+    await this.#context.client.call(fn, { ...keyFor(cancel, key), runId });
   }
 
-  /** The thread's key as the function calls it: built-ins say `key`. */
-  #keyFor(fn: string): Values {
-    return fn.startsWith("agents:") ? { key: this.threadKey } : { threadKey: this.threadKey };
+  #note(key: string, change: Partial<ThreadSends>): void {
+    this.#context.sends.change(key, (before) => ({ ...before, ...change }));
   }
 
-  #note(change: Partial<ThreadSends>): void {
-    this.#context.sends.change(this.threadKey, (before) => ({ ...before, ...change }));
-  }
-
-  #answered(dedupe: string, answer: unknown): void {
+  #answered(key: string, dedupe: string, answer: unknown): void {
     const { sends, after } = this.#context;
     const note = (change: Parameters<typeof changeSend>[2]) => {
-      sends.change(this.threadKey, (before) => ({
+      sends.change(key, (before) => ({
         ...before,
         sends: changeSend(before.sends, dedupe, change),
       }));
@@ -281,13 +397,6 @@ export class Chat {
     }
   }
 
-  #failed(dedupe: string, error: RopewalkError): void {
-    this.#context.sends.change(this.threadKey, (before) => ({
-      sends: dropSend(before.sends, dedupe),
-      failure: error.code === "CANCELLED" ? before.failure : error,
-    }));
-  }
-
   /** Return `state`, such that whoever watches it also takes note of sends that have landed. */
   #reviewing<T>(state: Readable<T>): Readable<T> {
     return {
@@ -301,27 +410,37 @@ export class Chat {
   }
 
   #review(): void {
-    this.#context.sends.change(this.threadKey, (before) => {
-      const sends = review(before.sends, this.#rows() ?? [], this.#thread());
+    const { key, rows, thread } = this.#branch.get();
+    this.#context.sends.change(key, (before) => {
+      const sends = review(before.sends, rows.value ?? [], thread.value);
       return sends === before.sends ? before : { ...before, sends };
     });
-    for (const { dedupe, lost } of this.#sends.get().sends) {
-      if (lost && !this.#lost.has(dedupe)) this.#waitForRow(dedupe);
+    for (const { dedupe, lost } of this.#branch.get().sends.sends) {
+      if (lost && !this.#lost.has(dedupe)) this.#waitForRow(key, dedupe);
     }
   }
 
   /** A send waits no more: its row is on its way, or it was withdrawn. */
-  #waitForRow(dedupe: string): void {
+  #waitForRow(key: string, dedupe: string): void {
     const { after, sends } = this.#context;
     this.#lost.add(dedupe);
     after(SHOW_TIMEOUT_MS, () => {
       this.#lost.delete(dedupe);
-      sends.change(this.threadKey, (before) => {
+      sends.change(key, (before) => {
         const kept = before.sends.filter((send) => send.dedupe !== dedupe || !send.lost);
         return kept.length === before.sends.length ? before : { ...before, sends: kept };
       });
     });
   }
+}
+
+/** The thread's key as the function calls it: built-ins say `key`. */
+function keyFor(fn: string, key: string): Values {
+  return fn.startsWith("agents:") ? { key } : { threadKey: key };
+}
+
+async function branchIn({ request }: Flight): Promise<string> {
+  return ((await request.answer) as { key: string }).key;
 }
 
 function runIdOf(value: unknown): string | undefined {

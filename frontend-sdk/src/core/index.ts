@@ -25,9 +25,10 @@ export {
   type Decidable,
   type Verdict,
 } from "./approvals.js";
+export type { Alternatives } from "./branches.js";
 export type { Caller, CallState } from "./caller.js";
 export { canonicalId } from "./canonical.js";
-export { Chat, type SendCalls } from "./chat.js";
+export { Chat, type ForkOptions, type SendCalls } from "./chat.js";
 export type {
   AgentState,
   ChatError,

@@ -14,6 +14,8 @@ export interface Send {
   readonly createdAt: string;
   /** The run that the answer named. */
   readonly runId?: string;
+  /** The key of the branch that it began. */
+  readonly branch?: string;
   /** Its run has shown, or was answered for so long ago that nobody should wait for it. */
   readonly seen?: true;
   /** The server had it waiting. */

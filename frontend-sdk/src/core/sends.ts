@@ -2,6 +2,7 @@
  * The sends of this client, by thread: every view of a thread shows the same bubbles.
  */
 
+import type { Redo } from "./branch.js";
 import type { RopewalkError } from "./errors.js";
 import type { Send } from "./optimistic.js";
 import { Cell, derive, type Readable } from "./store.js";
@@ -12,6 +13,8 @@ export interface ThreadSends {
   readonly failure: RopewalkError | undefined;
   /** When the failed thread had last changed whose run was asked to go on. */
   readonly retrying?: string | undefined;
+  /** What begins a new branch just now. */
+  readonly redo?: Redo | undefined;
 }
 
 const NONE: ThreadSends = { sends: [], failure: undefined };
@@ -29,7 +32,8 @@ export class Sends {
     const after = change(before);
     if (after === before) return;
     const changed = new Map(threads).set(threadKey, after);
-    if (after.sends.length === 0 && !after.failure && !after.retrying) changed.delete(threadKey);
+    const { sends, failure, retrying, redo } = after;
+    if (sends.length === 0 && !failure && !retrying && !redo) changed.delete(threadKey);
     this.#threads.set(changed);
   }
 }

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { Api, ChatState, Decidable, FunctionRef } from "../core/index.js";
+import type { Api, ChatState, Decidable, ForkOptions, FunctionRef } from "../core/index.js";
 import { useClient } from "./provider.js";
 import type { AgentOptions, RunArgs } from "./use-agent.js";
 import { useLatest } from "./use-latest.js";
@@ -22,6 +22,14 @@ export interface AgentChat<Run extends FunctionRef> extends ChatState {
   readonly reject: (call: string | Decidable, reason?: string) => Promise<void>;
   /** Let it go on with other arguments. */
   readonly edit: (call: string | Decidable, input: Input, reason?: string) => Promise<void>;
+  /** Answer again what a message, or the newest, answers: in a new branch. Returns its key. */
+  readonly regenerate: (messageId?: string) => Promise<string>;
+  /** Send a message of the user's with another text: in a new branch. Returns its key. */
+  readonly editMessage: (messageId: string, text: string) => Promise<string>;
+  /** Show another branch, in all tabs. */
+  readonly selectBranch: (key: string) => Promise<void>;
+  /** Copy what is shown, up to a message, into a conversation of its own; returns its key. */
+  readonly fork: (messageId?: string, options?: ForkOptions) => Promise<string>;
   readonly loadOlder: (limit?: number) => Promise<void>;
   readonly dismissError: () => void;
 }
@@ -45,6 +53,10 @@ export function useAgentChat<Run extends FunctionRef>(
       reject: (call: string | Decidable, reason?: string) => chat.reject(call, reason),
       edit: (call: string | Decidable, input: Input, reason?: string) =>
         chat.edit(call, input, reason),
+      regenerate: (messageId?: string) => chat.regenerate(messageId),
+      editMessage: (messageId: string, text: string) => chat.editMessage(messageId, text),
+      selectBranch: (key: string) => chat.selectBranch(key),
+      fork: (messageId?: string, options?: ForkOptions) => chat.fork(messageId, options),
       loadOlder: (limit?: number) => chat.loadOlder(limit),
       dismissError: () => chat.dismissError(),
     }),

@@ -1,0 +1,48 @@
+/**
+ * Where a conversation has gone on in more than one way, as seen from the branch on show.
+ *
+ * Pure.  Branches are a tree: each shares its first messages with its parent, up to `shared`,
+ * and a child always more of them than its parent does with the grandparent.
+ */
+
+import type { BranchList, BranchView, Message } from "./protocol.gen.js";
+
+/** The ways on at one message of the branch on show. */
+export interface Alternatives {
+  /** The first message that the ways do not share. */
+  readonly messageId: string;
+  /** Which of `keys` is on show, from 0. */
+  readonly index: number;
+  readonly count: number;
+  /** The branches to select, the oldest first. */
+  readonly keys: readonly string[];
+}
+
+const NONE: readonly never[] = [];
+
+/** Return the alternatives on the path to `shown`, in the order of the messages. */
+export function alternatives(
+  branches: BranchList | undefined,
+  shown: string,
+  rows: readonly Message[] | undefined,
+): readonly Alternatives[] {
+  if (!branches || !rows) return NONE;
+  const { list } = branches;
+  const found = new Map<number, Omit<Alternatives, "messageId">>();
+  let through: BranchView | undefined;
+  for (let key: string | null = shown; key !== null; key = through?.parent ?? null) {
+    const end = through?.shared ?? Number.POSITIVE_INFINITY;
+    const children = list.filter(({ parent, shared }) => parent === key && shared <= end);
+    for (const { shared } of children) {
+      const keys = [key, ...children.flatMap((one) => (one.shared === shared ? [one.key] : []))];
+      // The path goes into the child that it came from, and past all others.
+      const index = shared === end && through ? keys.indexOf(through.key) : 0;
+      found.set(shared, { index, count: keys.length, keys });
+    }
+    through = list.find((one) => one.key === key);
+  }
+  return rows.flatMap(({ id: messageId, seq }) => {
+    const ways = found.get(seq - 1);
+    return ways ? [{ messageId, ...ways }] : [];
+  });
+}
