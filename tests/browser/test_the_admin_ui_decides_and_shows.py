@@ -2,19 +2,17 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import PATIENCE_MS, SHOTS
-from tests.support.admin_screen import FINISH_MS, AdminScreen, Desk, keep
+from tests.support.admin_screen import FINISH_MS, Desk, OpenAdmin, admin_browsers, keep
 from tests.support.dev_process import ROOT, DevProcess, dev_process
 from tests.support.wait_until import wait_until_sync
 
-Open = Callable[..., AdminScreen]
 ADDRESSES = ("", "decided", "runs", "threads", "agents", "agents/desk", "system")
 STILL_USABLE_S = 4.0
 """For five hundred cards to be there, on a machine that does other things besides."""
@@ -38,25 +36,14 @@ def person(dev: DevProcess) -> Desk:
 
 
 @pytest.fixture
-def open_admin(browser: Browser, dev: DevProcess) -> Iterator[Open]:
-    """Open the admin UI in a browser of its own."""
-    with ExitStack() as stack:
-
-        def open_(path: str = "", *, width: int = 1280) -> AdminScreen:
-            # Without transitions: a colour on its way from one theme to the other is neither's.
-            context = browser.new_context(
-                viewport={"width": width, "height": 860}, reduced_motion="reduce"
-            )
-            stack.callback(context.close)
-            context.set_default_timeout(PATIENCE_MS)
-            return AdminScreen(context.new_page(), dev.url).go(path)
-
+def open_admin(browser: Browser, dev: DevProcess) -> Iterator[OpenAdmin]:
+    with admin_browsers(browser, dev.url, PATIENCE_MS) as open_:
         yield open_
 
 
 @pytest.mark.req("ADM-09", "APR-04", "APR-05", "APR-31")
 def test_a_gated_run_appears_without_a_reload_and_goes_on_when_it_is_approved(
-    person: Desk, open_admin: Open
+    person: Desk, open_admin: OpenAdmin
 ) -> None:
     desk, other = open_admin(), open_admin("decided")
     expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
@@ -81,7 +68,7 @@ def test_a_gated_run_appears_without_a_reload_and_goes_on_when_it_is_approved(
 
 @pytest.mark.req("APR-11", "APR-12", "APR-13", "ADM-09")
 def test_an_edit_is_checked_in_place_by_the_page_and_by_the_server_and_then_taken(
-    person: Desk, open_admin: Open
+    person: Desk, open_admin: OpenAdmin
 ) -> None:
     tab = open_admin()
     card = tab.approvals(person.say("Pay 1 for tar"))
@@ -106,7 +93,7 @@ def test_an_edit_is_checked_in_place_by_the_page_and_by_the_server_and_then_take
 
 @pytest.mark.req("APR-06", "APR-31")
 def test_a_rejection_carries_its_reason_to_the_agent_and_the_record(
-    person: Desk, open_admin: Open
+    person: Desk, open_admin: OpenAdmin
 ) -> None:
     tab = open_admin()
     run = person.say("Pay 1 for nothing")
@@ -124,7 +111,7 @@ def test_a_rejection_carries_its_reason_to_the_agent_and_the_record(
 
 @pytest.mark.req("APR-08", "APR-15", "ADM-09")
 def test_three_calls_are_decided_together_after_a_reload_in_the_middle(
-    person: Desk, open_admin: Open
+    person: Desk, open_admin: OpenAdmin
 ) -> None:
     tab = open_admin()
     run = person.say("Pay 3 at month's end")
@@ -147,7 +134,7 @@ def test_three_calls_are_decided_together_after_a_reload_in_the_middle(
 
 @pytest.mark.req("APR-33")
 def test_what_somebody_else_decided_goes_away_and_says_who_it_was(
-    person: Desk, open_admin: Open, dev: DevProcess
+    person: Desk, open_admin: OpenAdmin, dev: DevProcess
 ) -> None:
     tab = open_admin()
     run = person.say("Pay 1 for speed")
@@ -168,7 +155,7 @@ def test_what_somebody_else_decided_goes_away_and_says_who_it_was(
 
 
 @pytest.mark.req("IMP-16")
-def test_a_runs_page_tells_its_steps_waits_and_workers(person: Desk, open_admin: Open) -> None:
+def test_a_runs_page_tells_its_steps_waits_and_workers(person: Desk, open_admin: OpenAdmin) -> None:
     tab = open_admin()
     run = person.say("Pay 1 for the timeline")
     tab.approvals(run).get_by_test_id("to-run").click()
@@ -189,7 +176,7 @@ def test_a_runs_page_tells_its_steps_waits_and_workers(person: Desk, open_admin:
 
 @pytest.mark.req("IMP-16", "RUN-03")
 def test_a_run_that_waits_is_cancelled_and_one_that_failed_is_retried(
-    person: Desk, open_admin: Open, broken: Path
+    person: Desk, open_admin: OpenAdmin, broken: Path
 ) -> None:
     waiting = person.say("Pay 1 in vain")
     tab = open_admin(f"runs/{waiting['runId']}")
@@ -207,7 +194,7 @@ def test_a_run_that_waits_is_cancelled_and_one_that_failed_is_retried(
 
 @pytest.mark.req("IMP-16")
 def test_a_run_and_the_one_that_it_asked_for_lead_to_each_other(
-    person: Desk, open_admin: Open
+    person: Desk, open_admin: OpenAdmin
 ) -> None:
     run = person.say("Ask where the tar is", title="Looking for tar")
     tab = open_admin(f"runs/{run['runId']}")
@@ -219,7 +206,7 @@ def test_a_run_and_the_one_that_it_asked_for_lead_to_each_other(
 
 
 @pytest.mark.req("ADM-10", "IMP-16")
-def test_an_agent_is_talked_to_from_its_page_and_the_talk_is_live(open_admin: Open) -> None:
+def test_an_agent_is_talked_to_from_its_page_and_the_talk_is_live(open_admin: OpenAdmin) -> None:
     tab = open_admin("agents/desk")
     tab.by("prompt").fill("Hello from the page")
     tab.by("start").click()
@@ -236,7 +223,7 @@ def test_an_agent_is_talked_to_from_its_page_and_the_talk_is_live(open_admin: Op
 
 @pytest.mark.req("ACC-08")
 def test_who_lacks_the_role_is_told_so_and_can_sign_in_as_somebody_else(
-    person: Desk, open_admin: Open, dev: DevProcess
+    person: Desk, open_admin: OpenAdmin, dev: DevProcess
 ) -> None:
     tab = open_admin()
     tab.by("sign-out").click()
@@ -256,7 +243,7 @@ def test_who_lacks_the_role_is_told_so_and_can_sign_in_as_somebody_else(
 
 @pytest.mark.req("IMP-04")
 def test_a_gateway_that_goes_away_is_said_and_what_changed_meanwhile_is_caught_up(
-    person: Desk, open_admin: Open, dev: DevProcess
+    person: Desk, open_admin: OpenAdmin, dev: DevProcess
 ) -> None:
     tab = open_admin()
     expect(tab.by("connection")).to_have_attribute("data-state", "open")
@@ -269,7 +256,7 @@ def test_a_gateway_that_goes_away_is_said_and_what_changed_meanwhile_is_caught_u
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_page_can_be_read_by_anybody_at_any_width(
-    person: Desk, open_admin: Open, width: int
+    person: Desk, open_admin: OpenAdmin, width: int
 ) -> None:
     run = person.say("Pay 2 for the pictures", title=f"Pictures of {width}")
     tab = open_admin(width=width)
@@ -295,7 +282,7 @@ def test_every_page_can_be_read_by_anybody_at_any_width(
 
 
 @pytest.mark.req("ADM-09")
-def test_five_hundred_that_wait_stay_usable(person: Desk, open_admin: Open) -> None:
+def test_five_hundred_that_wait_stay_usable(person: Desk, open_admin: OpenAdmin) -> None:
     runs = [person.say("Pay 250") for _ in range(2)]
     admin = Desk(person.dev, role="admin")
     wait_until_sync(

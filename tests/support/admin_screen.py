@@ -1,16 +1,20 @@
 """The admin UI as a person at a browser sees and uses it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx2
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.dev_process import ROOT, DevProcess
 
 FINISH_MS = 20_000
 AXE = ROOT / "frontend-sdk" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+OpenAdmin: TypeAlias = "Callable[..., AdminScreen]"
 
 
 class AdminScreen:
@@ -38,6 +42,13 @@ class AdminScreen:
             }""",
             f"/admin/{path}",
         )
+        return self
+
+    def sign_in(self, token: str) -> "AdminScreen":
+        """Go on as somebody else."""
+        self.by("sign-out").click()
+        self.by("token").fill(token)
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
         return self
 
     def approvals(self, run: Mapping[str, str]) -> Locator:
@@ -84,6 +95,23 @@ class AdminScreen:
             for each in found
             for node in each["nodes"]
         ]
+
+
+@contextmanager
+def admin_browsers(browser: Browser, url: str, patience_ms: float) -> Iterator[OpenAdmin]:
+    """Yield what opens the admin UI in a browser of its own; they are closed in the end."""
+    with ExitStack() as stack:
+
+        def open_(path: str = "", *, width: int = 1280) -> AdminScreen:
+            # Without transitions: a colour on its way from one theme to the other is neither's.
+            context = browser.new_context(
+                viewport={"width": width, "height": 860}, reduced_motion="reduce"
+            )
+            stack.callback(context.close)
+            context.set_default_timeout(patience_ms)
+            return AdminScreen(context.new_page(), url).go(path)
+
+        yield open_
 
 
 class Desk:

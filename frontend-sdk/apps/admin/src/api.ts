@@ -13,13 +13,28 @@ import {
   type RunStatus,
   type ThreadStatus,
 } from "ropewalk";
-import type { AgentDetail, RunDetail, RunPage, SystemView, ThreadPage } from "./admin.gen.js";
+import type {
+  AgentDetail,
+  AuditRow,
+  GovernanceView,
+  OverrideContent,
+  OverrideView,
+  RunDetail,
+  RunPage,
+  SpendView,
+  SystemView,
+  ThreadPage,
+} from "./admin.gen.js";
 
 export interface RunFilter {
   readonly agent?: string;
   readonly status?: RunStatus;
   readonly owner?: string;
   readonly key?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly withinS?: number;
+  readonly minTokens?: number;
   readonly before?: string;
   readonly limit?: number;
 }
@@ -32,6 +47,14 @@ export interface ThreadFilter {
   readonly before?: string;
   readonly limit?: number;
 }
+
+interface Agent {
+  readonly agent: string;
+}
+
+type Noted = Agent & { readonly note?: string };
+type Published = { readonly version: number };
+type Listed = readonly string[] | null;
 
 export const api = defineApi({
   approvals: query<AgentApprovalsArgs, readonly ApprovalRecord[]>("agents:agentApprovals"),
@@ -46,6 +69,26 @@ export const api = defineApi({
   threads: query<ThreadFilter, ThreadPage>("agents:adminThreads"),
   agentList: query<Record<never, never>, readonly AgentDetail[]>("agents:adminAgents"),
   system: query<Record<never, never>, SystemView>("agents:adminSystem"),
+  overrides: query<Agent, OverrideView>("agents:adminOverrides"),
+  saveDraft: action<
+    Agent & { readonly content: OverrideContent; readonly over?: OverrideContent | "nothing" },
+    { readonly content: OverrideContent }
+  >("agents:adminSaveDraft"),
+  discardDraft: action<Agent, null>("agents:adminDiscardDraft"),
+  publish: action<Noted & { readonly content: OverrideContent }, Published>("agents:adminPublish"),
+  reset: action<Noted, Published>("agents:adminReset"),
+  restore: action<Noted & { readonly version: number }, Published>("agents:adminRestore"),
+  governance: query<Record<never, never>, GovernanceView>("agents:adminGovernance"),
+  setGovernance: action<Agent & { readonly use: Listed; readonly approve: Listed }, null>(
+    "agents:adminSetGovernance",
+  ),
+  setApprovers: action<Agent & { readonly tool: string; readonly approvers: Listed }, null>(
+    "agents:adminSetApprovers",
+  ),
+  setModels: action<{ readonly models: Listed }, null>("agents:adminSetModels"),
+  setMinutes: action<Agent & { readonly minutes: number | null }, null>("agents:adminSetMinutes"),
+  audit: query<Partial<Agent>, readonly AuditRow[]>("agents:adminAudit"),
+  spend: query<{ readonly days?: number }, SpendView>("agents:adminSpend"),
 });
 
 /** As many as the server gives at once. */

@@ -7,6 +7,8 @@ import { Logo } from "../../chat/src/icons.js";
 import { ThemeButton } from "../../chat/src/theme.js";
 import type { SystemView } from "./admin.gen.js";
 import { Agents } from "./agents/agents.js";
+import { Configuration } from "./config/configuration.js";
+import { Governance } from "./governance/governance.js";
 import { Inbox } from "./inbox/inbox.js";
 import { Link, type Place, placeOf, to, usePath } from "./router.js";
 import { Run } from "./runs/run.js";
@@ -21,6 +23,8 @@ interface AppProps {
   readonly user: string;
   readonly system: SubscriptionView<SystemView>;
   readonly signOut: () => void;
+  /** Roles other than admin may be given governance and overrides, and nothing else. */
+  readonly isAdmin: boolean;
 }
 
 interface Entry {
@@ -35,10 +39,11 @@ const PAGES: readonly Entry[] = [
   { page: "runs", href: to("runs"), name: "Runs", glyph: "runs" },
   { page: "threads", href: to("threads"), name: "Threads", glyph: "threads" },
   { page: "agents", href: to("agents"), name: "Agents", glyph: "agents" },
+  { page: "governance", href: to("governance"), name: "Governance", glyph: "governance" },
   { page: "system", href: to("system"), name: "System", glyph: "system" },
 ];
 
-export function App({ user, system, signOut }: AppProps): ReactNode {
+export function App({ user, system, signOut, isAdmin }: AppProps): ReactNode {
   const path = usePath();
   const place = placeOf(path);
   const waiting = system.value?.pendingApprovals ?? 0;
@@ -68,7 +73,7 @@ export function App({ user, system, signOut }: AppProps): ReactNode {
           <span>Ropewalk</span>
         </Link>
         <nav aria-label="Pages">
-          {PAGES.map((entry) => (
+          {PAGES.filter(({ page }) => isAdmin || page === "governance").map((entry) => (
             <Link
               key={entry.page}
               href={entry.href}
@@ -99,13 +104,28 @@ export function App({ user, system, signOut }: AppProps): ReactNode {
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         <Offline />
-        <Page place={place} system={system} />
+        <Page place={place} system={system} isAdmin={isAdmin} />
       </main>
     </div>
   );
 }
 
-function Page({ place, system }: { readonly place: Place } & Pick<AppProps, "system">): ReactNode {
+interface PageProps extends Pick<AppProps, "system" | "isAdmin"> {
+  readonly place: Place;
+}
+
+function Page({ place, system, isAdmin }: PageProps): ReactNode {
+  const isOpen =
+    isAdmin ||
+    place.page === "governance" ||
+    (place.page === "agents" && place.tab === "configuration");
+  if (!isOpen) {
+    return (
+      <Empty title="This page is for admins">
+        <Link href={to("governance")}>To governance</Link>
+      </Empty>
+    );
+  }
   switch (place.page) {
     case "inbox":
       return <Inbox tab={place.tab} />;
@@ -118,7 +138,13 @@ function Page({ place, system }: { readonly place: Place } & Pick<AppProps, "sys
         <Thread key={place.key} threadKey={place.key} />
       );
     case "agents":
-      return <Agents slug={place.slug} />;
+      return place.slug !== undefined && place.tab === "configuration" ? (
+        <Configuration key={place.slug} slug={place.slug} isAdmin={isAdmin} />
+      ) : (
+        <Agents slug={place.slug} />
+      );
+    case "governance":
+      return <Governance tab={place.tab} />;
     case "system":
       return <System system={system} />;
     case "nowhere":

@@ -13,7 +13,8 @@ export type Place =
   | { readonly page: "inbox"; readonly tab: "waiting" | "decided" }
   | { readonly page: "runs"; readonly id?: string }
   | { readonly page: "threads"; readonly key?: string }
-  | { readonly page: "agents"; readonly slug?: string }
+  | { readonly page: "agents"; readonly slug?: string; readonly tab?: "configuration" }
+  | { readonly page: "governance"; readonly tab: "lists" | "spend" | "audit" }
   | { readonly page: "system" }
   | { readonly page: "nowhere" };
 
@@ -24,7 +25,10 @@ export function placeOf(path: string): Place {
     .split("/")
     .filter((part) => part !== "")
     .map(decoded);
-  const [one, more] = rest;
+  const [one, more, ...too] = rest;
+  if (page === "agents" && one !== undefined && more === "configuration" && too.length === 0) {
+    return { page, slug: one, tab: more };
+  }
   if (more !== undefined) return { page: "nowhere" };
   switch (page) {
     case "":
@@ -37,6 +41,9 @@ export function placeOf(path: string): Place {
       return one === undefined ? { page } : { page, key: one };
     case "agents":
       return one === undefined ? { page } : { page, slug: one };
+    case "governance":
+      if (one === undefined) return { page, tab: "lists" };
+      return one === "spend" || one === "audit" ? { page, tab: one } : { page: "nowhere" };
     case "system":
       return one === undefined ? { page } : { page: "nowhere" };
     default:

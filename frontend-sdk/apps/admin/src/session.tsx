@@ -89,6 +89,8 @@ function Admitted(props: {
   const client = useClient();
   const connection = useConnection();
   const system = useQuery(api.system);
+  // Roles other than admin may have been given this one.
+  const governance = useQuery(api.governance, system.error?.code === "FORBIDDEN" ? {} : "skip");
   const [user, setUser] = useState<string>();
   const refusal = useRefusal();
   const identity = connection.name === "open" ? connection.identity : undefined;
@@ -104,11 +106,13 @@ function Admitted(props: {
     };
     return <SignIn signIn={again} trouble={refusal} />;
   }
-  if (system.error?.code === "FORBIDDEN") {
+  const isRefused = system.error?.code === "FORBIDDEN";
+  if (isRefused && governance.value === undefined) {
+    if (governance.error === undefined) return <Loading what="what you may see" />;
     return <Refused user={user} roles={identity?.roles ?? []} signOut={props.signOut} />;
   }
   if (user === undefined) return <Loading what="the connection" />;
-  return <App user={user} system={system} signOut={props.signOut} />;
+  return <App user={user} system={system} signOut={props.signOut} isAdmin={!isRefused} />;
 }
 
 /** Why the server does not take our token; it stays said while the client tries again. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { placeOf, to } from "../src/router.js";
-import { barsOf, totalOf } from "../src/system/chart.js";
+import { barsOver, totalOf } from "../src/ui/bar.js";
 import { ago, bytes, duration } from "../src/ui/moments.js";
 import { distinct } from "../src/ui/pages.js";
 import { changesOf, fieldsOf, words } from "../src/ui/values.js";
@@ -81,14 +81,13 @@ describe("addresses", () => {
 
 test("an hour has sixty bars, also of minutes in which nothing happened", () => {
   const now = Date.parse("2026-11-30T10:59:30Z");
-  const row = { completed: 0, failed: 0, cancelled: 0 };
-  const bars = barsOf(
+  const bars = barsOver(
     [
-      { ...row, minute: "2026-11-30T10:59:00Z", started: 2 },
-      { ...row, minute: "2026-11-30T10:00:00Z", started: 4 },
-      { ...row, minute: "2026-11-30T09:00:00Z", started: 100 },
+      { at: "2026-11-30T10:59:00Z", value: 2 },
+      { at: "2026-11-30T10:00:00Z", value: 4 },
+      { at: "2026-11-30T09:00:00Z", value: 100 },
     ],
-    "started",
+    { ms: 60_000, count: 60 },
     now,
   );
 

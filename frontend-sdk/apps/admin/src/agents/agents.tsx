@@ -11,6 +11,7 @@ import { Tree } from "../ui/json.js";
 import { counted } from "../ui/moments.js";
 import { Empty, Loading, Trouble } from "../ui/states.js";
 import { wordsOf } from "../ui/status.js";
+import { AgentTabs } from "./tabs.js";
 
 export function Agents({ slug }: { readonly slug: string | undefined }): ReactNode {
   const { value: agents, error } = useQuery(api.agentList);
@@ -73,6 +74,7 @@ function Agent({ agent }: { readonly agent: AgentDetail }): ReactNode {
           </p>
           <h1>{agent.name}</h1>
         </div>
+        <AgentTabs slug={agent.slug} here="declared" />
         <p className="places">
           <Link href={`${to("runs")}?agent=${encodeURIComponent(agent.slug)}`}>Runs</Link>
           <Link href={`${to("threads")}?agent=${encodeURIComponent(agent.slug)}`}>Threads</Link>

@@ -4,11 +4,13 @@ import type { ReactNode } from "react";
 import type { SubscriptionView } from "ropewalk";
 import type { SystemView } from "../admin.gen.js";
 import { Link, to } from "../router.js";
+import { barsOver, mostOf, totalOf } from "../ui/bar.js";
+import { Bars } from "../ui/bars.js";
 import { bytes, counted, duration } from "../ui/moments.js";
 import { Loading, Trouble } from "../ui/states.js";
 import { wordsOf } from "../ui/status.js";
+import { Tile } from "../ui/tile.js";
 import { Ago, useNow } from "../ui/time.js";
-import { barsOf, type Series, totalOf } from "./chart.js";
 
 export function System({ system }: { readonly system: SubscriptionView<SystemView> }): ReactNode {
   const { value, error } = system;
@@ -55,7 +57,7 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
         <h2 id="hour-title">The last hour</h2>
         <div className="charts" data-testid="charts">
           {(["started", "completed", "failed", "cancelled"] as const).map((series) => (
-            <Chart key={series} series={series} rows={value.minutes} now={now} />
+            <Hour key={series} series={series} rows={value.minutes} now={now} />
           ))}
         </div>
       </section>
@@ -86,64 +88,29 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
   );
 }
 
-function Tile(props: {
-  readonly name: string;
-  readonly value: string;
-  readonly children?: ReactNode;
-}): ReactNode {
-  return (
-    <div className="tile">
-      <dt>{props.name}</dt>
-      <dd>
-        <b>{props.value}</b>
-        {props.children && <span className="soft links">{props.children}</span>}
-      </dd>
-    </div>
-  );
-}
+type Series = "started" | "completed" | "failed" | "cancelled";
 
-const WIDTH = 240;
-const HEIGHT = 56;
-const STEP = WIDTH / 60;
+const MINUTES = { ms: 60_000, count: 60 };
 
-function Chart(props: {
+function Hour(props: {
   readonly series: Series;
   readonly rows: SystemView["minutes"];
   readonly now: number;
 }): ReactNode {
   const { series, rows, now } = props;
-  const bars = barsOf(rows, series, now);
-  const total = totalOf(bars);
-  const most = Math.max(...bars.map(({ value }) => value));
-  const words = `${counted(total, "run")} ${series} in the last hour, at most ${most} a minute`;
+  const values = rows.map((row) => ({ at: row.minute, value: row[series] }));
+  const bars = barsOver(values, MINUTES, now);
+  const [total, most] = [totalOf(bars), mostOf(bars)];
   return (
-    <figure className="chart" data-testid={`chart-${series}`}>
-      <figcaption>
-        {series} <b>{total}</b>
-      </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words} className={series}>
-        <line x1="0" x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
-        {bars.map(
-          ({ minute, value, height }, index) =>
-            value > 0 && (
-              <rect
-                key={minute}
-                x={index * STEP + 0.5}
-                width={STEP - 1}
-                y={HEIGHT - 1 - Math.max(2, height * (HEIGHT - 4))}
-                height={Math.max(2, height * (HEIGHT - 4))}
-                rx="1"
-              >
-                <title>{`${new Date(minute).toLocaleTimeString()}: ${value} ${series}`}</title>
-              </rect>
-            ),
-        )}
-      </svg>
-      <p className="axis soft">
-        <span>an hour ago</span>
-        <span>{most > 0 ? `at most ${most} a minute` : ""}</span>
-        <span>now</span>
-      </p>
-    </figure>
+    <Bars
+      bars={bars}
+      caption={series}
+      total={String(total)}
+      words={`${counted(total, "run")} ${series} in the last hour, at most ${most} a minute`}
+      wordsOf={({ at, value }) => `${new Date(at).toLocaleTimeString()}: ${value} ${series}`}
+      axis={["an hour ago", most > 0 ? `at most ${most} a minute` : "", "now"]}
+      testId={`chart-${series}`}
+      colour={series}
+    />
   );
 }

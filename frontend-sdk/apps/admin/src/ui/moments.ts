@@ -56,3 +56,14 @@ export function bytes(count: number): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
+
+/** Return dollars: cents where they matter, more where there is less. */
+export function dollars(amount: number): string {
+  const digits = amount === 0 || amount >= 1 ? 2 : 4;
+  return `$${amount.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: digits })}`;
+}
+
+/** Return hours with as many digits as matter. */
+export function hours(count: number): string {
+  return `${count.toLocaleString("en", { maximumFractionDigits: count < 10 ? 2 : 0 })} h`;
+}
