@@ -42,10 +42,11 @@ from app.gateway.session_state import Limits
 from app.gateway.subscription import AnySubscription
 from app.gateway.tasks import Tasks
 from app.gateway.watches import Watches
-from app.gateway.wire import MAX_FRAME, Wire
+from app.gateway.wire import Wire
 from app.protocol.client import MalformedFrame, parse_client_frame
 from app.protocol.errors import CLOSE_TOO_LARGE
 from app.protocol.faults import fault_of
+from app.protocol.wire import MAX_FRAME
 
 _JUDGE_TIMEOUT_S = 8.0
 _CALL_TIMEOUT_S = 300.0

@@ -17,7 +17,8 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import OPEN
 
-from app.gateway.wire import HARD_LIMIT, MAX_FRAME, SOFT_LIMIT, Listener
+from app.gateway.wire import HARD_LIMIT, SOFT_LIMIT, Listener
+from app.protocol.wire import MAX_FRAME
 
 EXTENSION = "ropewalk.frames"
 """Key of the ASGI extension; its value is ``{"wire": SocketWire}``."""

@@ -15,9 +15,6 @@ SOFT_LIMIT = 64 * 1024
 HARD_LIMIT = 256 * 1024
 """Unsent bytes from which on everything is refused; one frame may overshoot."""
 
-MAX_FRAME = 1024 * 1024
-"""Bytes of the largest message that is taken."""
-
 _FIN_TEXT = 0x81
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.protocol import admin, calls, client, errors, rows, server
+from app.protocol import admin, calls, client, errors, rows, server, wire
 from app.protocol.typescript import interface, union
 from app.threads import limits
 
@@ -117,6 +117,7 @@ _CONSTANTS: Final[dict[str, str | int]] = {
     "AGENT_FORK": calls.AGENT_FORK,
     "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
     "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,
+    "MAX_FRAME": wire.MAX_FRAME,
 }
 
 

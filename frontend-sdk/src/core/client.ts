@@ -24,7 +24,7 @@ import { Hold } from "./hold.js";
 import { Layers, type Update } from "./layers.js";
 import type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
 import type { AgentApprovalsArgs, ApprovalRecord, Message, Welcome } from "./protocol.gen.js";
-import { type Request, Requests } from "./requests.js";
+import { type Prepared, type Request, Requests } from "./requests.js";
 import { Sends } from "./sends.js";
 import { socketUrl } from "./socket-url.js";
 import { derive, type Readable } from "./store.js";
@@ -78,7 +78,7 @@ export class ChatClient {
       onStopped: (error) => this.#requests.failAll(error),
     });
     const send = this.#connection.send.bind(this.#connection);
-    this.#requests = new Requests(send);
+    this.#requests = new Requests((text) => this.#connection.sendText(text));
     this.#subscriptions = new Subscriptions(this.#environment, send, () => this.#needs());
     this.#layers = new Layers(
       (key) => this.#subscriptions.peek(key)?.state.get().view.value,
@@ -206,13 +206,16 @@ export class ChatClient {
 
   #request(fn: string, args: Values, dedupe?: string, optimistic?: Update): Request {
     if (this.connection.get().name === "stopped") {
-      return {
-        id: "",
-        answer: Promise.reject(new RopewalkError("CLOSED", "the client was closed")),
-      };
+      return refused(new RopewalkError("CLOSED", "the client was closed"));
+    }
+    let prepared: Prepared;
+    try {
+      prepared = this.#requests.prepare(fn, args, dedupe);
+    } catch (thrown) {
+      return refused(thrown);
     }
     const drop = optimistic && this.#layers.add(optimistic);
-    const request = this.#requests.call(fn, args, dedupe, (id) => {
+    const request = this.#requests.call(prepared, (id) => {
       if (this.#hold.calls.delete(id)) drop?.();
     });
     if (drop) this.#hold.calls.add(request.id);
@@ -267,4 +270,9 @@ export class ChatClient {
       this.#stopIdling = this.#environment.after(IDLE_MS, () => this.#connection.release());
     }
   }
+}
+
+/** A call that is not made. */
+function refused(thrown: unknown): Request {
+  return { id: "", answer: Promise.reject(thrown) };
 }

@@ -67,6 +67,8 @@ export class Connection {
   #presented: string | undefined;
   /** From asking for a new token to the server's word on it. */
   #authenticating = false;
+  /** Whether the token was changed since it was asked for. */
+  #outdated = false;
   #stopTimer: () => void = () => {};
   #stopWaking: () => void = () => {};
 
@@ -91,14 +93,20 @@ export class Connection {
 
   /** Send on the open connection; false when there is none. */
   send(frame: ClientFrame): boolean {
+    return this.sendText(encodeClientFrame(frame));
+  }
+
+  /** As `send`, what is encoded already. */
+  sendText(text: string): boolean {
     if (this.state.get().name !== "open") return false;
-    this.#socket?.send(encodeClientFrame(frame));
+    this.#socket?.send(text);
     return true;
   }
 
-  /** Present a new token on the live socket; at the next connect this happens anyway. */
+  /** Present a new token: on the live socket, or as soon as there is a word on the last one. */
   async authenticate(): Promise<void> {
-    if (this.state.get().name !== "open" || this.#authenticating) return;
+    this.#outdated = this.state.get().name !== "open" || this.#authenticating;
+    if (this.#outdated) return;
     const attempt = this.#attempt;
     this.#authenticating = true;
     try {
@@ -154,6 +162,7 @@ export class Connection {
 
   async #dial(): Promise<void> {
     this.#attempt += 1;
+    this.#outdated = false;
     const attempt = this.#attempt;
     const current = () => attempt === this.#attempt;
     this.#timer(CONNECT_TIMEOUT_MS, () => {
@@ -225,15 +234,16 @@ export class Connection {
     this.#heartbeatMs = frame.heartbeat * 1000;
     this.#timer(this.#heartbeatMs, () => this.#beat());
     this.#options.onWelcome(frame, fresh);
+    if (this.#outdated) void this.authenticate();
   }
 
   /** An error about the socket itself: of our token, or a frame the server did not like. */
   #complain(frame: ErrorFrame): void {
     const open = this.state.get().name === "open";
-    if (open && frame.code !== "UNAUTHENTICATED") return;
-    // A second refusal in a row goes the way of every failure, with its growing pauses.
-    if (open && !this.#authenticating) void this.authenticate();
-    else this.#lost({ error: errorOf(frame) });
+    // A token that was shown and is not taken, for whatever reason, is tried on the next socket:
+    // the way of every failure, with its growing pauses.
+    if (!open || this.#authenticating) this.#lost({ error: errorOf(frame) });
+    else if (frame.code === "UNAUTHENTICATED") void this.authenticate();
   }
 
   #beat(): void {

@@ -1,21 +1,29 @@
 /**
  * Calls and their answers, over as many sockets as it takes.
  *
- * Law: a call that has no answer is sent again on the next socket.  This is safe because
+ * Laws: a call that has no answer is sent again on the next socket.  This is safe because
  * each carries a dedupe key, under which the server gives one effect and one answer; only
- * reads go without.
+ * reads go without.  What is sent again is what was asked, whatever became of the object
+ * since; and what no server could take is never sent at all, or it would end every socket.
  */
 
-import { errorOf, RopewalkError } from "./errors.js";
-import type { Call, ClientFrame, ErrorFrame, Result } from "./protocol.gen.js";
+import { asError, errorOf, RopewalkError } from "./errors.js";
+import { type Call, type ErrorFrame, MAX_FRAME, type Result } from "./protocol.gen.js";
+import { encodeClientFrame } from "./protocol.js";
 
 export interface Request {
   readonly id: string;
   readonly answer: Promise<unknown>;
 }
 
+/** A call as it will leave. */
+export interface Prepared {
+  readonly id: string;
+  readonly text: string;
+}
+
 interface Waiting {
-  readonly frame: Call;
+  readonly text: string;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: RopewalkError) => void;
   readonly settled: ((id: string) => void) | undefined;
@@ -25,10 +33,10 @@ interface Waiting {
 
 export class Requests {
   readonly #waiting = new Map<string, Waiting>();
-  readonly #send: (frame: ClientFrame) => boolean;
+  readonly #send: (text: string) => boolean;
   #count = 0;
 
-  constructor(send: (frame: ClientFrame) => boolean) {
+  constructor(send: (text: string) => boolean) {
     this.#send = send;
   }
 
@@ -36,18 +44,18 @@ export class Requests {
     return this.#waiting.size;
   }
 
-  /** Ask; `settled` is told when there is an answer, before anybody who waits for it. */
-  call(
-    fn: string,
-    args: Readonly<Record<string, unknown>>,
-    dedupe?: string,
-    settled?: (id: string) => void,
-  ): Request {
+  /** Return a call that can be sent. Throws if no server could take it. */
+  prepare(fn: string, args: Readonly<Record<string, unknown>>, dedupe?: string): Prepared {
     this.#count += 1;
     const id = `c${this.#count}`;
     const frame: Call = { type: "call", id, fn, args, ...(dedupe !== undefined && { dedupe }) };
+    return { id, text: sendable(frame) };
+  }
+
+  /** Ask; `settled` is told when there is an answer, before anybody who waits for it. */
+  call({ id, text }: Prepared, settled?: (id: string) => void): Request {
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { frame, resolve, reject, settled, left: this.#send(frame) });
+      this.#waiting.set(id, { text, resolve, reject, settled, left: this.#send(text) });
     });
     return { id, answer };
   }
@@ -55,7 +63,7 @@ export class Requests {
   /** Send everything that has no answer, in the order in which it was asked. */
   resend(): void {
     for (const waiting of this.#waiting.values()) {
-      waiting.left = this.#send(waiting.frame) || waiting.left;
+      waiting.left = this.#send(waiting.text) || waiting.left;
     }
   }
 
@@ -86,4 +94,18 @@ export class Requests {
     waiting?.settled?.(id);
     return waiting;
   }
+}
+
+function sendable(frame: Call): string {
+  let text: string;
+  try {
+    text = encodeClientFrame(frame);
+  } catch (thrown) {
+    throw new RopewalkError("INVALID_ARGUMENT", asError(thrown).message);
+  }
+  // A character has three bytes at most.
+  if (text.length * 3 > MAX_FRAME && new TextEncoder().encode(text).length > MAX_FRAME) {
+    throw new RopewalkError("PAYLOAD_TOO_LARGE", `a call has at most ${MAX_FRAME} bytes`);
+  }
+  return text;
 }

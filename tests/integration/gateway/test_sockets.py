@@ -15,8 +15,8 @@ from app.domain.identity import Identity
 from app.domain.storable import Json
 from app.gateway.asgi import GatewayOptions
 from app.gateway.session_state import Limits
-from app.gateway.wire import MAX_FRAME
 from app.protocol.peer import Peers
+from app.protocol.wire import MAX_FRAME
 from app.settings import Settings
 from tests.support.gateway_server import GatewayServer, gateway_server
 from tests.support.wait_until import wait_until

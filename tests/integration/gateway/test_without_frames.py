@@ -11,7 +11,8 @@ from app.domain.identity import Identity
 from app.domain.storable import Json
 from app.gateway.asgi import GatewayOptions
 from app.gateway.queued_wire import QueuedWire
-from app.gateway.wire import HARD_LIMIT, MAX_FRAME, SOFT_LIMIT, encode_text
+from app.gateway.wire import HARD_LIMIT, SOFT_LIMIT, encode_text
+from app.protocol.wire import MAX_FRAME
 from tests.support.gateway_server import GatewayServer, gateway_server
 from tests.support.wait_until import wait_until
 from tests.support.ws_client import ws_client

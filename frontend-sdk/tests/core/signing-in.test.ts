@@ -1,0 +1,70 @@
+/** Whoever signs in is who the client speaks for, whatever was under way just then. */
+
+import { describe, expect, it } from "vitest";
+import type { ChatClient } from "../../src/core/index.js";
+import type { TestGateway } from "../support/gateway.js";
+import { connect, startGateway } from "../support/setup.js";
+import { waitUntil } from "../support/wait-until.js";
+
+class Person {
+  user = "ann";
+  readonly gateway: TestGateway;
+  readonly client: ChatClient;
+
+  constructor(gateway: TestGateway) {
+    this.gateway = gateway;
+    gateway.judge = (token) => token ?? null;
+    this.client = connect(gateway, { token: () => this.user, speed: 10 });
+    this.client.chat("k").state.subscribe(() => {});
+  }
+
+  async is(user: string): Promise<void> {
+    await waitUntil(() => {
+      const state = this.client.connection.get();
+      return state.name === "open" && state.identity?.userId === user;
+    }, `${user} is here`);
+  }
+
+  async signIn(user: string): Promise<void> {
+    this.user = user;
+    await this.client.authenticate();
+  }
+}
+
+describe("signing in", () => {
+  it("while the socket is still opened", async () => {
+    const person = new Person(await startGateway());
+
+    await person.signIn("bob");
+
+    await person.is("bob");
+  });
+
+  it("while another token is judged", async () => {
+    const person = new Person(await startGateway());
+    await person.is("ann");
+
+    await person.client.authenticate();
+    await person.signIn("bob");
+
+    await person.is("bob");
+    expect(person.gateway.connections).toBe(1);
+  });
+
+  it.each(["UNAVAILABLE", "FORBIDDEN", "RATE_LIMITED"] as const)(
+    "is tried on another socket when the answer is %s",
+    async (code) => {
+      const person = new Person(await startGateway());
+      await person.is("ann");
+
+      person.gateway.silent = true;
+      await person.signIn("bob");
+      await waitUntil(() => person.gateway.got("auth").length === 1, "the token was shown");
+      person.gateway.silent = false;
+      person.gateway.broadcast({ type: "error", code, message: "not just now" });
+
+      await person.is("bob");
+      expect(person.gateway.connections).toBe(2);
+    },
+  );
+});
