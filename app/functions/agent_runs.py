@@ -102,6 +102,7 @@ class Target:
     """The run that a call means."""
 
     thread_id: str
+    thread_key: str
     run_id: str
 
 
@@ -164,14 +165,14 @@ class CallScope:
             thread = await readable_thread(reader, thread_key, by or SERVER)
             if thread is None or thread.live_run is None:
                 return None
-            return Target(thread.id, thread.live_run)
+            return Target(thread.id, thread.key, thread.live_run)
         run = await self._run(agent, run_id)
         if run is None or run.status in FINAL:
             return None
         thread = await thread_of(reader, run, by or SERVER)
         if thread is None or (thread_key is not None and thread.key != thread_key):
             return None
-        return Target(thread.id, run.id)
+        return Target(thread.id, thread.key, run.id)
 
     async def to_retry(self, agent: str, run_id: str, by: Identity | None) -> Target | None:
         """Return the run that a retry means; ``None``: there is none for ``by``."""
@@ -182,7 +183,7 @@ class CallScope:
             return None
         card = self.agents.get(agent)
         check_may_retry(thread, card.access if card else None, caller)
-        return Target(thread.id, run.id)
+        return Target(thread.id, thread.key, run.id)
 
     async def may_tell(self, agent: str, run_id: str, by: Identity | None) -> bool:
         """Return whether there is such a run for an event of ``by``'s.

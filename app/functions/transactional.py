@@ -1,27 +1,38 @@
 """``ctx.agents`` and ``ctx.scheduler`` of a mutation: what they write is part of its transaction.
 
 A cancel and a retry cannot be: they take what the journal holds, or wake a worker, under that
-thread's own lock.  They follow the commit.
+thread's own lock.  They follow the commit.  A call that is due a little later is part of the
+transaction in their place: a worker makes it when this process did not come to do so.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
 from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
 from app.authoring.scheduler import FunctionReference, Scheduled, ScheduledRun
-from app.domain.errors import Conflict, NotFound
+from app.domain.errors import Conflict, NotFound, TransientFault
 from app.domain.identity import Identity
 from app.domain.ports import StartedRun
 from app.domain.run import RunStatus
+from app.domain.scheduled import CallTarget
 from app.domain.signal import Signalled
-from app.functions.agent_runs import CallScope, Target
+from app.domain.storable import encode
+from app.functions.agent_runs import SERVER, CallScope, Target
 from app.functions.immediate import shown
 from app.functions.ports import UnitOfWork
+from app.functions.registry import BUILT_IN_MODULE
 from app.threads.signalling import checked_event, checked_payload
 
 log = logging.getLogger(__name__)
+
+PATIENCE: Final = timedelta(seconds=5)
+"""After so long a worker does what was to follow a commit."""
+
+_Act: TypeAlias = Callable[[str, str], Awaitable[object]]
+"""Takes a thread and its run."""
 
 
 @dataclass(slots=True)
@@ -70,12 +81,11 @@ class TransactionalCalls:
         target = (
             await self.scope.to_cancel(agent, run_id, thread_key, by)
             if own is None
-            else Target(own.thread_id, own.run_id)
+            else Target(own.thread_id, own.thread_key, own.run_id)
         )
         if target is None:
             return False
-        store, thread_id, meant = self.scope.runs.store, target.thread_id, target.run_id
-        self._owed.append(lambda: store.cancel(thread_id, meant))
+        await self._promise("agentCancel", target, self.scope.runs.store.cancel)
         return True
 
     async def status(self, agent: str, run_id: str) -> str | None:
@@ -115,7 +125,7 @@ class TransactionalCalls:
         run = await self.scope.runs.reader.run(target.run_id)
         if run is None or run.status is not RunStatus.FAILED:
             raise Conflict("only a run that failed can be retried")
-        self._owed.append(lambda: self._retry(target))
+        await self._promise("agentRetry", target, self._retry)
         return True
 
     async def after_commit(self) -> None:
@@ -123,8 +133,23 @@ class TransactionalCalls:
         for call in self._owed:
             await call()
 
-    async def _retry(self, target: Target) -> None:
+    async def _promise(self, function: str, target: Target, do: _Act) -> None:
+        """Have it done once this has committed: at once, or by a worker that calls ``function``."""
+        call_id = self.scope.runs.ids.new()
+        arguments = encode({"key": target.thread_key, "runId": target.run_id})
+        call = CallTarget(f"{BUILT_IN_MODULE}:{function}", arguments, SERVER)
+        await self.unit.schedule_call(call_id, call, self.now() + PATIENCE)
+        self._owed.append(lambda: self._keep(call_id, target, do))
+
+    async def _keep(self, call_id: str, target: Target, do: _Act) -> None:
         try:
-            await self.scope.runs.store.retry(target.thread_id, target.run_id)
+            await do(target.thread_id, target.run_id)
+            await self.scope.runs.calls.cancel(call_id)
+        except TransientFault as error:
+            log.warning("run %s is left to a worker: %s", target.run_id, error.message)
+
+    async def _retry(self, thread_id: str, run_id: str) -> None:
+        try:
+            await self.scope.runs.store.retry(thread_id, run_id)
         except Conflict as error:  # another start was quicker; the mutation itself has happened
-            log.info("run %s is not retried: %s", target.run_id, error.message)
+            log.info("run %s is not retried: %s", run_id, error.message)

@@ -1,18 +1,22 @@
 """What a mutation schedules, signals and tells is part of its transaction; once, whoever asks."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from app.authoring.contexts import ActionContext, MutationContext
 from app.authoring.functions import action, mutation
-from app.domain.errors import Conflict
+from app.domain.errors import AgentFault, Conflict, StoreUnavailable
 from app.domain.identity import Identity
 from app.domain.ports import ClaimedRun, Serves
 from app.domain.run import Ending, Waits
+from app.functions.due_calls import DueCalls
 from tests.integration.functions.conftest import Gateway, MakeGateway
 from tests.support.store_world import IDS, a_start
+from tests.support.wait_until import wait_until
 
 ANN = Identity("ann")
 
@@ -39,6 +43,19 @@ async def replace_twice(ctx: MutationContext, key: str) -> list[str]:
     return [first.id, second.id, str(second.position)]
 
 
+@mutation
+async def stop(ctx: MutationContext, run: str, *, undoes: bool = False) -> bool:
+    stopped = await ctx.agents.support.cancel(run)
+    if undoes:
+        await ctx.db.rollback()
+    return stopped
+
+
+@mutation
+async def once_more(ctx: MutationContext, run: str) -> bool:
+    return await ctx.agents.support.retry(run)
+
+
 @action
 async def retry(ctx: ActionContext, run: str) -> bool:
     return await ctx.agents.support.retry(run, by=ctx.auth)
@@ -46,7 +63,7 @@ async def retry(ctx: ActionContext, run: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def _functions(gateway: Gateway) -> None:
-    gateway.backend.registry.add("team", [reach, replace_twice, retry])
+    gateway.backend.registry.add("team", [reach, replace_twice, stop, once_more, retry])
 
 
 async def drive(gateway: Gateway, key: str) -> ClaimedRun:
@@ -54,6 +71,11 @@ async def drive(gateway: Gateway, key: str) -> ClaimedRun:
     await gateway.backend.store.start(a_start(thread_key=key, owner="ann"))
     (claimed,) = await gateway.backend.store.claim("worker-1", Serves.of("support"), 1)
     return claimed
+
+
+async def status_of(gateway: Gateway, claimed: ClaimedRun) -> str | None:
+    run = await gateway.backend.reader.run(claimed.run.id)
+    return None if run is None else run.status.value
 
 
 async def wait_for_payment(gateway: Gateway) -> ClaimedRun:
@@ -114,6 +136,79 @@ async def test_a_run_is_replaced_and_another_queued_in_one_transaction(gateway: 
     assert [run.status if run else None for run in runs] == ["cancelled", "queued", "pending"]
     assert answer[2] == "1"
     assert [worker for worker, _ in gateway.around.aborted] == ["worker-1"]
+
+
+class Died(BaseException):
+    """The process did not come to what follows."""
+
+
+async def dies(*_: object) -> None:
+    raise Died
+
+
+async def unavailable(*_: object) -> None:
+    raise StoreUnavailable("Postgres is away")
+
+
+async def make_due_calls(gateway: Gateway) -> None:
+    """Be a worker, a little later."""
+    due = "UPDATE agent_scheduled_calls SET due_at = clock_timestamp() WHERE made_at IS NULL"
+    await gateway.database.fetch(due)
+    backend = gateway.backend
+    working = asyncio.create_task(
+        DueCalls(backend.functions.call, backend.registry, backend.calls).run()
+    )
+    open_calls = "SELECT 1 FROM agent_scheduled_calls WHERE made_at IS NULL"
+
+    async def all_made() -> bool:
+        return not await gateway.database.fetch(open_calls)
+
+    await wait_until(all_made, description="due calls are made")
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+
+
+@pytest.mark.req("CON-05", "IMP-03")
+async def test_a_cancel_follows_its_commit_and_leaves_nothing(gateway: Gateway) -> None:
+    live = await drive(gateway, "k")
+
+    assert await gateway.backend.functions.call("team:stop", {"run": live.run.id}, caller=ANN)
+
+    assert await status_of(gateway, live) == "cancelled"
+    assert await gateway.count("agent_scheduled_calls") == 0
+
+
+@pytest.mark.req("IMP-03")
+@pytest.mark.parametrize("fault", [dies, unavailable])
+async def test_a_worker_does_what_the_process_did_not_come_to_after_the_commit(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, fault: Callable[..., object]
+) -> None:
+    live, broken = await drive(gateway, "live"), await drive(gateway, "broken")
+    await gateway.backend.store.finish(broken.fence, Ending.failed("MODEL", "it failed"), None)
+
+    with monkeypatch.context() as failing, suppress(Died):
+        failing.setattr(gateway.backend.store, "cancel", fault)
+        await gateway.backend.functions.call("team:stop", {"run": live.run.id}, caller=ANN)
+    with monkeypatch.context() as failing, suppress(Died):
+        failing.setattr(gateway.backend.store, "retry", fault)
+        await gateway.backend.functions.call("team:onceMore", {"run": broken.run.id}, caller=ANN)
+    before = [await status_of(gateway, each) for each in (live, broken)]
+    await make_due_calls(gateway)
+
+    assert before == ["running", "failed"]
+    assert await status_of(gateway, live) == "cancelled"
+    assert await status_of(gateway, broken) == "queued"
+
+
+@pytest.mark.req("IMP-03")
+async def test_nothing_is_cancelled_by_a_mutation_that_undoes_itself(gateway: Gateway) -> None:
+    live = await drive(gateway, "k")
+    args = {"run": live.run.id, "undoes": True}
+
+    with pytest.raises(AgentFault, match="rolled back inside the function"):
+        await gateway.backend.functions.call("team:stop", args, caller=ANN)
+
+    assert await status_of(gateway, live) == "running"
 
 
 @pytest.mark.req("SIG-02", "CON-07")
