@@ -8,6 +8,7 @@ from typing import TypeAlias
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from app.domain.errors import NotFound
 from app.domain.identity import Identity
 from app.http.faults import fault_response
 from app.http.operation import DocumentedRoute, Operation
@@ -36,6 +37,8 @@ class Endpoints:
             await services.admit(caller, services.peers.address(request.scope))
             if operation.scope is not None:
                 check_scope(caller, operation.scope)
+            if not all(each.isprintable() for each in request.path_params.values()):
+                raise NotFound("nothing has such a name")  # Postgres would not even look
             return await handler(request, caller)
 
         return self._route(method, path, known, operation, handler)

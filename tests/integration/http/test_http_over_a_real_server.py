@@ -157,3 +157,20 @@ async def test_a_prompt_repeated_over_another_connection_starts_one_run(url: str
     answers = await asyncio.gather(*(prompt() for _ in range(10)))
 
     assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/agents/%00",
+        "/agents/%00/sessions",
+        "/agents/support/sessions/%00",
+        "/agents/support/sessions/%00/approvals",
+        "/runs/%00",
+    ],
+)
+async def test_a_name_that_postgres_would_not_take_is_nobodys(url: str, path: str) -> None:
+    async with _client(url, "ann") as ann:
+        answer = await ann.get(path)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
