@@ -26,6 +26,10 @@ DeliveryMode: TypeAlias = Literal["queue", "inject"]
 """When a signal is read: after the running prompt, or before its next model request."""
 
 
+OutputSchema: TypeAlias = type | Mapping[str, Json]
+"""A JSON Schema, or a type that has one."""
+
+
 class RunOptions(TypedDict, total=False):
     """What ``ctx.scheduler`` takes; ``Producer.run`` says what each means."""
 
@@ -37,6 +41,7 @@ class RunOptions(TypedDict, total=False):
     max_turns: int | None
     timeout: timedelta | float | None
     initial_state: Json
+    output_schema: OutputSchema | None
 
 
 class StartOptions(RunOptions, total=False):
@@ -59,6 +64,7 @@ class RunRequest:
     on_concurrent_run: OnConcurrentRun | None = None
     timeout: timedelta | float | None = None
     initial_state: Json = None
+    output_schema: OutputSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ class Producer:
         on_concurrent_run: OnConcurrentRun | None = None,
         timeout: timedelta | float | None = None,  # noqa: ASYNC109  # the run's, not this call's
         initial_state: Json = None,
+        output_schema: OutputSchema | None = None,
     ) -> StartedAgentRun:
         """Start a run, or continue a thread, and return at once.
 
@@ -151,6 +158,9 @@ class Producer:
             timeout: another limit than the agent's, a duration or seconds: the run fails this
                 long after it could begin, wherever it is.
             initial_state: what a new thread's state begins with, if not what the agent says.
+            output_schema: the form of the answer, a JSON Schema or a type that has one (a pydantic
+                model): the run ends with an ``output`` that fits.  Such a start never steers
+                another run; it waits for the thread instead.
 
         Raises:
             Forbidden: the thread belongs to somebody else.
@@ -170,6 +180,7 @@ class Producer:
                 on_concurrent_run,
                 timeout,
                 initial_state,
+                output_schema,
             )
         )
 

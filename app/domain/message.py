@@ -2,7 +2,8 @@
 
 A message is identified by ``RUN:ROLE:POSITION``: the run's user message is at
 ``0``, an assistant message at its turn, a tool result at ``TURN.INDEX``, an
-interrupted text at ``TURN.EPOCH``.  ``parts`` is what the wire shows;
+interrupted text at ``TURN.EPOCH``,
+what the model was told about a turn's answer at that turn.  ``parts`` is what the wire shows;
 ``model`` is the model library's own message, private to the server, from which
 the history is built.
 """
@@ -67,6 +68,11 @@ def user_key(run_id: str) -> str:
 def assistant_key(run_id: str, turn: int) -> str:
     """Return the key of a turn's answer."""
     return f"{run_id}:assistant:{turn}"
+
+
+def feedback_key(run_id: str, turn: int) -> str:
+    """Return the key of what the model was told about a turn's answer that did not do."""
+    return f"{run_id}:system:{turn}"
 
 
 def result_key(run_id: str, turn: int, index: int) -> str:

@@ -143,17 +143,19 @@ class RunError:
 class Ending:
     """How a run ends.
 
-    ``stopped`` is ``final``, ``maxTurns``, ``stopCondition``, ``cancelled`` or ``error``.
+    ``stopped`` is ``final``, ``maxTurns``, ``stopCondition``, ``cancelled`` or ``error``;
+    ``output`` the JSON of the answer of a run that was asked for one in a certain form.
     """
 
     status: RunStatus
     stopped: str
     error: RunError | None = None
+    output: str | None = None
 
     @classmethod
-    def completed(cls, stopped: str) -> "Ending":
+    def completed(cls, stopped: str, output: str | None = None) -> "Ending":
         """Return the ending of a run that came to its end."""
-        return cls(RunStatus.COMPLETED, stopped)
+        return cls(RunStatus.COMPLETED, stopped, output=output)
 
     @classmethod
     def failed(cls, code: str, message: str) -> "Ending":
@@ -307,9 +309,11 @@ class Run:
     """The open turn, from 0."""
     usage: Usage = field(default_factory=Usage)
     policy: dict[str, Json] = field(default_factory=dict)
-    """What the start asked for: ``model``, ``maxTurns``."""
+    """What the start asked for: ``model``, ``maxTurns``, ``outputSchema``."""
     stopped: str | None = None
     error: RunError | None = None
+    output: Json = None
+    """The answer, if a form was asked for and it was given."""
     worker: str | None = None
     attempts: int = 0
     """How often the run was claimed."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from app.authoring.agent import NamedTool
+from app.authoring.output_type import json_schema_of
 from app.authoring.producer import DeliveryMode, RunRequest
 from app.authoring.scheduler import FunctionReference
 from app.authoring.tools import as_duration
@@ -242,6 +243,9 @@ def prompt_of(request: RunRequest, card: AgentCard, caller: Identity, dedupe: st
         title=request.title,
         model=request.model,
         max_turns=request.max_turns,
+        output_schema=(
+            None if request.output_schema is None else json_schema_of(request.output_schema)
+        ),
         dedupe=dedupe,
         as_admin=caller.is_admin,
         on_busy=_policy(request.on_concurrent_run or card.on_concurrent_run),

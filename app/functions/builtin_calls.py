@@ -22,6 +22,7 @@ from app.threads.access import (
     readable_thread,
 )
 from app.threads.governing import check_may_use
+from app.threads.output_schema import require_object
 
 
 class AgentCallFunctions:
@@ -60,10 +61,10 @@ class AgentCallFunctions:
 
         What happens on a busy thread is the agent's to say: ``steered`` is a send that the live
         run ``id`` will read, ``position`` the place of a run that waits until the thread is free.
+        ``output_schema`` is a JSON Schema of an object: the run ends with an ``output`` that fits.
         """
-        _refuse_later_options(
-            mode=mode, goal=goal, outputSchema=output_schema, attachments=attachments
-        )
+        _refuse_later_options(mode=mode, goal=goal, attachments=attachments)
+        form = None if output_schema is None else require_object(output_schema)
         card = self._agents.get(agent)
         check_may_start(agent, card.access if card else None, ctx.auth)
         governed = await self._governance.governed([agent])
@@ -71,7 +72,13 @@ class AgentCallFunctions:
         if model is not None and card is not None:
             check_allowed(model, governed.models, coded=card.model)
         started = await ctx.agents.run(
-            agent, input=input, owner=ctx.auth.user_id, thread_key=key, title=title, model=model
+            agent,
+            input=input,
+            owner=ctx.auth.user_id,
+            thread_key=key,
+            title=title,
+            model=model,
+            output_schema=form,
         )
         answer: dict[str, JsonValue] = {"id": started.id, "key": started.thread_key}
         if started.steered:

@@ -29,7 +29,9 @@ class Prompt(Inbound):
     mode: str | None = absent()
     model: str | None = absent()
     goal: Any = absent()
-    output_schema: Any = absent()
+    output_schema: Any = absent(
+        description="a JSON Schema with type object, at most 32 KB: the form of the answer"
+    )
     attachments: Any = absent()
 
 

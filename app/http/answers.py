@@ -86,7 +86,9 @@ class Session(SessionSummary):
     run_id: str | None = Field(description="the unfinished run")
     stopped: str | None = Field(description="how the newest run ended")
     goal: None
-    output: None
+    output: Any = Field(
+        description="the newest run's answer, if a form was asked for; null until it has ended"
+    )
     messages: tuple[Message, ...]
     pending_approvals: tuple[PendingApproval, ...]
     waiting: tuple[WaitingSend, ...]
@@ -139,6 +141,7 @@ class RunView(Outbound):
     usage: UsageView
     stopped: str | None
     error: RunError | None
+    output: Any = Field(description="the answer, if a form was asked for and it was given")
     created_at: datetime | None
     finished_at: datetime | None
     session_id: str

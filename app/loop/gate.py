@@ -36,6 +36,8 @@ class Gate(StrEnum):
     ASK = "ask"
     SHUT = "shut"
     """The call cannot be made: its result, an error, stands already."""
+    TAKEN = "taken"
+    """The call is the run's answer: nothing is left to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,10 @@ class Passage:
                 return cls(Gate(str(gate)), str(reason))
             case [gate] | gate:
                 return cls(Gate(str(gate)))
+
+
+STANDING: Final = frozenset({Gate.SHUT, Gate.TAKEN})
+"""The result of such a call is recorded with it."""
 
 
 async def passage(

@@ -58,6 +58,8 @@ class RecordedTurn:
         tools: the names that were offered; the passages were decided on them (B13).
         run_usage: the run's sum, this turn included.
         thread_usage: the thread's sum, this turn included.
+        feedback: what the model is told about an answer that does not have the form asked for.
+        misses: how many answers of the run did not have it, this one included.
     """
 
     message: str
@@ -65,6 +67,8 @@ class RecordedTurn:
     tools: tuple[str, ...]
     run_usage: Usage
     thread_usage: Usage
+    feedback: str | None = None
+    misses: int = 0
 
     def calls_of(self, response: ModelResponse) -> list[PlannedCall]:
         """Return the answer's calls with the gate's word on each."""
@@ -75,13 +79,16 @@ class RecordedTurn:
 
     def to_json(self) -> dict[str, Json]:
         """Return the step's value."""
-        return {
+        value: dict[str, Json] = {
             "message": self.message,
             "gates": {call_id: gated.to_json() for call_id, gated in self.passages.items()},
             "tools": list(self.tools),
             "runUsage": self.run_usage.to_json(),
             "threadUsage": self.thread_usage.to_json(),
         }
+        if self.misses:
+            value["misses"] = [self.misses, self.feedback]
+        return value
 
     @classmethod
     def from_json(cls, value: Json) -> "RecordedTurn":
@@ -93,8 +100,12 @@ class RecordedTurn:
                 "tools": list(tools),
                 "runUsage": dict(run_usage),
                 "threadUsage": dict(thread_usage),
+                **more,
             }:
+                misses, feedback = _misses(more.get("misses"))
                 return cls(
+                    feedback=feedback,
+                    misses=misses,
                     message=message,
                     passages={call_id: Passage.from_json(it) for call_id, it in gates.items()},
                     tools=tuple(str(name) for name in tools),
@@ -107,6 +118,14 @@ class RecordedTurn:
 
 def _counts(stored: Mapping[str, Json]) -> dict[str, int]:
     return {name: count for name, count in stored.items() if isinstance(count, int)}
+
+
+def _misses(stored: object) -> tuple[int, str | None]:
+    match stored:
+        case [int(misses), str() | None as feedback]:
+            return misses, feedback
+        case _:
+            return 0, None
 
 
 def turn_step(turn: int) -> str:

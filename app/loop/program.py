@@ -23,6 +23,7 @@ from app.domain.message import Message, Role
 from app.domain.run import Ending, Run
 from app.engine.durable_run import DurableRun, Program
 from app.engine.steps import MISSING
+from app.loop.answering import Answering
 from app.loop.drafts import Drafts
 from app.loop.hearing import Hearing, recorded_inputs
 from app.loop.history import History
@@ -73,6 +74,7 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
             (told_again if is_again else before).append(row)
         history, drafts = History.of(before), Drafts(run, told_again)
         hearing = Hearing(run, history, drafts)
+        answering = Answering.of(run.run)
         ways = Effective.of(agent, tools, await ports.overrides.of(run.run), run.run)
         toolset = Toolset(agent, ways.tools, ports.dispatch, run, drafts)
         try:
@@ -88,6 +90,7 @@ def agent_program(agent: Agent, ports: LoopPorts, catalog: FunctionCatalog) -> P
                 thread_usage=run.thread.usage,
                 streaming=ports.streaming,
                 always_ask=ways.always_ask,
+                answering=answering,
             )
             await _take_turns(run, turns, toolset, hearing, first, limit=ways.max_turns)
         except ModelFailed as failed:
@@ -116,10 +119,12 @@ async def _take_turns(
         turns.history.add_answer(taken.response)
         if taken.calls:
             turns.history.add_results(await toolset.answer(turn, taken.calls))
-        ending = Ending.completed("maxTurns" if taken.calls else "final")
+        if taken.feedback is not None:
+            turns.history.add_input(taken.feedback)
+        ending = Ending.completed("final" if taken.is_last else "maxTurns", taken.output)
         turn += 1
         while not hearing.was_recorded(turn) and (
-            turn >= limit or not (taken.calls or hearing.has_unread)
+            turn >= limit or (taken.is_last and not hearing.has_unread)
         ):
             await run.finish(ending)
 
@@ -148,7 +153,7 @@ def _is_of_turn(row: Message, run: Run, turn: int) -> bool:
     """Whether a row was written by this run in the open turn: it is told again from there."""
     return (
         row.run_id == run.id
-        and row.role in {Role.ASSISTANT, Role.TOOL}
+        and row.role is not Role.USER
         and row.turn is not None
         and row.turn >= turn
     )

@@ -43,7 +43,7 @@ from app.engine.steps import (
 from app.loop.concurrently import concurrently
 from app.loop.delegation import Errand, outcome_of_child, waits_for
 from app.loop.drafts import Drafts
-from app.loop.gate import Gate, unknown_tool
+from app.loop.gate import STANDING, Gate, unknown_tool
 from app.loop.planned import PlannedCall
 from app.loop.results import Outcome, failed, outcome_of, what_failed, what_took_too_long
 from app.loop.state import StepState
@@ -76,8 +76,8 @@ class Toolset:
         Raises:
             RunParked: a person has to decide first, or another agent to answer.
         """
-        parts = [shut_part(call) for call in calls if call.gate is Gate.SHUT]
-        left = [call for call in calls if call.gate is not Gate.SHUT]
+        parts = [standing_part(call) for call in calls if call.gate in STANDING]
+        left = [call for call in calls if call.gate not in STANDING]
         errands: dict[str, Errand] = {}
         while left:
             undecided = [approval_step(call.id) for call in left if self._is_held(call)]
@@ -240,9 +240,11 @@ def _is_ready(errand: Errand | None) -> bool:
     return errand is None or errand.outcome is not None
 
 
-def shut_part(planned: PlannedCall) -> Part:
-    """Return the result of a call that the gate did not let through."""
-    return failed(planned.passage.reason).part(planned.id, planned.call.tool_name)
+def standing_part(planned: PlannedCall) -> Part:
+    """Return the result of a call that the gate did not let through, or that was the answer."""
+    is_taken = planned.gate is Gate.TAKEN
+    outcome = Outcome("Taken.") if is_taken else failed(planned.passage.reason)
+    return outcome.part(planned.id, planned.call.tool_name)
 
 
 def _expiry(planned: PlannedCall) -> Sequence[NewTimer]:

@@ -6,8 +6,8 @@ tool starts before it is stored, and nothing has to be decided again after it.
 """
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -22,17 +22,20 @@ from app.domain.message import (
     MessageStatus,
     Role,
     assistant_key,
+    feedback_key,
     open_result_part,
     result_key,
+    text_part,
 )
 from app.domain.record import NewApproval, NewMessage, Writes
 from app.domain.run import Usage
 from app.domain.storable import encode
 from app.engine.durable_run import DurableRun
 from app.engine.steps import MISSING, StepContext, StepPolicy, StepResult
+from app.loop.answering import Answering, Verdict
 from app.loop.call_ids import with_unique_ids
 from app.loop.drafts import Drafts
-from app.loop.gate import Gate, passage
+from app.loop.gate import STANDING, Gate, passage
 from app.loop.history import History
 from app.loop.parts import (
     input_of,
@@ -43,7 +46,7 @@ from app.loop.parts import (
 )
 from app.loop.planned import PlannedCall, RecordedTurn, turn_step
 from app.loop.streaming import Request, ask, ask_streaming
-from app.loop.toolset import shut_part
+from app.loop.toolset import standing_part
 from app.loop.unstable import report_unstable
 from app.models.failures import EmptyAnswer, ModelFailed, delay_after, understand
 
@@ -58,6 +61,15 @@ class Turn:
 
     response: ModelResponse
     calls: list[PlannedCall]
+    feedback: str | None = None
+    """What the model is told about its answer, if that has to be given again."""
+    output: str | None = None
+    """JSON of the answer, where a form was asked for and this has it."""
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the model has said what it had to say."""
+        return self.output is not None or not (self.calls or self.feedback)
 
 
 @dataclass(slots=True)
@@ -67,6 +79,7 @@ class Turns:
     Attributes:
         run_usage: the run's sum so far; ``thread_usage`` the thread's.
         always_ask: whether every call waits for a person.
+        answering: the form that the answer has to have, if any.
     """
 
     run: DurableRun
@@ -79,6 +92,8 @@ class Turns:
     thread_usage: Usage
     streaming: bool
     always_ask: bool
+    answering: Answering | None = None
+    _misses: int = field(default=0, init=False)
 
     async def take(self, turn: int) -> Turn:
         """Return the turn's answer, from the record or from the model.
@@ -99,12 +114,21 @@ class Turns:
         # A retried run resumes behind its row, which counts what was cut off after this turn.
         if recorded.run_usage.requests > self.run_usage.requests:
             self.run_usage, self.thread_usage = recorded.run_usage, recorded.thread_usage
+        self._misses = recorded.misses
         response = response_from_text(await self.drafts.answer(recorded.message))
         calls = recorded.calls_of(response)
         if not (is_new or self.always_ask):
             left = [each for each in calls if self.run.recorded(each.step) is MISSING]
             await report_unstable(left, self.tools)
-        return Turn(response, calls)
+        return Turn(response, calls, recorded.feedback, self._output(response, recorded))
+
+    def _output(self, response: ModelResponse, recorded: RecordedTurn) -> str | None:
+        """Return the answer in the form that was asked for, if this is one."""
+        gates = {each.gate for each in recorded.passages.values()}
+        is_answer = Gate.TAKEN in gates if response.tool_calls else recorded.feedback is None
+        if self.answering is None or not is_answer:
+            return None
+        return self.answering.answer(response, recorded.passages)
 
     async def _asked(self, turn: int, step: StepContext) -> ModelResponse:
         """Return a sound answer.
@@ -116,6 +140,8 @@ class Turns:
             with contained("the model"):
                 response = await self._requested(turn, step)
             _require_sound(response, is_first=step.attempt == 1)
+            if self.answering is not None:
+                self.answering.require_fit(response, self._misses)
         except Exception as error:
             log.warning("turn %d: %s", turn, understand(error).message)
             raise ModelFailed.after(error) from error
@@ -131,7 +157,7 @@ class Turns:
 
     def _parameters(self) -> ModelRequestParameters:
         prompt = [InstructionPart(content=self.instructions)] if self.instructions else []
-        return ModelRequestParameters(
+        parameters = ModelRequestParameters(
             instruction_parts=prompt,
             function_tools=[
                 ToolDefinition(
@@ -143,12 +169,15 @@ class Turns:
                 for tool in self.tools.values()
             ],
         )
+        return parameters if self.answering is None else self.answering.asked(parameters)
 
     async def _record(self, turn: int, response: ModelResponse) -> StepResult:
         message_id = self.run.ids.new()
         model = response_to_text(response)
+        verdict = Verdict() if self.answering is None else self.answering.judge(response)
         passages = {
-            call.tool_call_id: await passage(call, self.tools, always_ask=self.always_ask)
+            call.tool_call_id: verdict.passages.get(call.tool_call_id)
+            or await passage(call, self.tools, always_ask=self.always_ask)
             for call in response.tool_calls
         }
         spent = usage_of(response.usage)
@@ -158,6 +187,8 @@ class Turns:
             tools=tuple(self.tools),
             run_usage=self.run_usage + spent,
             thread_usage=self.thread_usage + spent,
+            feedback=verdict.feedback,
+            misses=self._misses + (verdict.wrong is not None),
         )
         answer = NewMessage(
             id=message_id,
@@ -175,7 +206,11 @@ class Turns:
         return StepResult(
             recorded.to_json(),
             Writes(
-                messages=(answer, *(self._result_row(turn, call) for call in calls)),
+                messages=(
+                    answer,
+                    *(self._result_row(turn, call) for call in calls),
+                    *self._feedback_rows(turn, verdict),
+                ),
                 approvals=tuple(self._approval(call) for call in calls if call.gate is Gate.ASK),
                 turn=turn,
                 run_usage=recorded.run_usage,
@@ -184,18 +219,33 @@ class Turns:
         )
 
     def _result_row(self, turn: int, planned: PlannedCall) -> NewMessage:
-        is_shut = planned.gate is Gate.SHUT
+        stands = planned.gate in STANDING
         part = (
-            shut_part(planned) if is_shut else open_result_part(planned.id, planned.call.tool_name)
+            standing_part(planned)
+            if stands
+            else open_result_part(planned.id, planned.call.tool_name)
         )
         return NewMessage(
             id=self.run.ids.new(),
             key=result_key(self.run.run.id, turn, planned.index),
             role=Role.TOOL,
-            status=MessageStatus.COMPLETE if is_shut else MessageStatus.OPEN,
+            status=MessageStatus.COMPLETE if stands else MessageStatus.OPEN,
             parts=encode([part]),
             turn=turn,
         )
+
+    def _feedback_rows(self, turn: int, verdict: Verdict) -> Sequence[NewMessage]:
+        if verdict.feedback is None:
+            return ()
+        row = NewMessage(
+            id=self.run.ids.new(),
+            key=feedback_key(self.run.run.id, turn),
+            role=Role.SYSTEM,
+            status=MessageStatus.COMPLETE,
+            parts=encode([text_part(verdict.feedback)]),
+            turn=turn,
+        )
+        return (row,)
 
     def _approval(self, planned: PlannedCall) -> NewApproval:
         return NewApproval(

@@ -12,7 +12,7 @@ from typing import Final
 
 from app.authoring.approval_policy import ApprovalPolicy
 from app.authoring.tools import Offer
-from app.loop.gate import Gate, passage
+from app.loop.gate import STANDING, Gate, passage
 from app.loop.planned import PlannedCall
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ async def report_unstable(calls: Sequence[PlannedCall], tools: Mapping[str, Offe
 
 async def _report(planned: PlannedCall, tools: Mapping[str, Offer]) -> None:
     tool = tools.get(planned.call.tool_name)
-    if tool is None or planned.gate is Gate.SHUT or not _has_predicate(tool):
+    if tool is None or planned.gate in STANDING or not _has_predicate(tool):
         return
     now = await passage(planned.call, tools)
     if now.gate not in {planned.gate, Gate.SHUT}:

@@ -22,7 +22,7 @@ THREAD = (
 )
 RUN = (
     *("id", "thread", "agent", "status", "turn", "usage", "policy", "stopped", "error", "worker"),
-    *("attempts", "crashes", "agent_version", "parent", "parent_thread", "parent_fact"),
+    *("output", "attempts", "crashes", "agent_version", "parent", "parent_thread", "parent_fact"),
     *("override", "created_at", "queued_at", "finished_at"),
 )
 MESSAGE = (
@@ -101,6 +101,7 @@ def run_from(row: Row, prefix: str = "") -> Run:
         policy=parse_json(row[f"{prefix}policy"]),
         stopped=row[f"{prefix}stopped"],
         error=_error(row[f"{prefix}error"]),
+        output=(parse_json(row[f"{prefix}output"]) or {}).get("value"),
         worker=row[f"{prefix}worker"],
         attempts=row[f"{prefix}attempts"],
         crashes=row[f"{prefix}crashes"],

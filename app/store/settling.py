@@ -59,7 +59,8 @@ WITH t AS (
 ), r AS (
     UPDATE agent_runs
        SET status = $12, stopped = $13, error = $14::text::json, worker = NULL, waits = NULL,
-           usage = coalesce($15::text::json, usage), finished_at = clock_timestamp()
+           usage = coalesce($15::text::json, usage), output = $19::text::json,
+           finished_at = clock_timestamp()
      WHERE id = $2
 )
 UPDATE agent_threads o
@@ -165,6 +166,7 @@ class Settler:
             None if cost is None else encode((thread.usage + cost).to_json()),
             shown_status(change.status).value,
             change.epoch,
+            None if ending.output is None else f'{{"value":{ending.output}}}',
         )
         owed.announce(thread.id, rows[0]["version"])
         if rows[0]["has_children"]:

@@ -16,7 +16,7 @@ from app.domain.message import (
 from app.domain.ports import Salvage
 from app.domain.run import LIVE, PARKED, Ended, Ending, FactStored, Fence, Run, RunStatus
 from app.domain.settling import cost_of, interrupted_message
-from app.domain.storable import Json, encode
+from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.testing.memory_database import MemoryDatabase, Transaction
 from app.testing.memory_writes import append, record_step
@@ -49,6 +49,7 @@ def settle(
         tx,
         stopped=ending.stopped,
         error=ending.error,
+        output=None if ending.output is None else decode(ending.output),
         worker=None,
         finished_at=db.now(),
     )

@@ -21,6 +21,7 @@ from app.threads.limits import (
     MAX_TITLE,
     MAX_TURNS,
 )
+from app.threads.output_schema import OutputShape
 
 TITLE_LENGTH = 60
 """Characters of a title that is made from the first input."""
@@ -30,8 +31,8 @@ TITLE_LENGTH = 60
 class Prompt:
     """What somebody asks an agent.
 
-    ``author`` wrote it; ``owner`` gets a new thread.  The last four are the agent's, or what
-    this start says instead.
+    ``author`` wrote it; ``owner`` gets a new thread.  ``output_schema`` is the form that the answer
+    has to have.  The last four are the agent's, or what this start says instead.
     """
 
     agent: str
@@ -42,6 +43,7 @@ class Prompt:
     title: str | None = None
     model: str | None = None
     max_turns: int | None = None
+    output_schema: Mapping[str, Json] | None = None
     dedupe: str | None = None
     as_admin: bool = False
     on_busy: OnBusy = OnBusy.REJECT
@@ -86,7 +88,7 @@ def _start(prompt: Prompt, parts: Sequence[Part], title: str | None, ids: Ids) -
         dedupe=prompt.dedupe,
         terms=Terms(_policy(prompt), prompt.agent_version, checked_timeout(prompt.timeout)),
         as_admin=prompt.as_admin,
-        on_busy=prompt.on_busy,
+        on_busy=_on_busy(prompt),
         initial_state=checked_state(prompt.initial_state),
     )
 
@@ -175,4 +177,14 @@ def _policy(prompt: Prompt) -> Mapping[str, Json]:
         if not 1 <= prompt.max_turns <= MAX_TURNS:
             raise InvalidArgument(f"maxTurns: from 1 to {MAX_TURNS}, got {prompt.max_turns}")
         policy["maxTurns"] = prompt.max_turns
+    if prompt.output_schema is not None:
+        OutputShape.of(prompt.output_schema)
+        policy["outputSchema"] = dict(prompt.output_schema)
     return policy
+
+
+def _on_busy(prompt: Prompt) -> OnBusy:
+    """Return what to do on a busy thread: an answer in a form of its own needs a run of its own."""
+    if prompt.output_schema is not None and prompt.on_busy is OnBusy.STEER:
+        return OnBusy.QUEUE
+    return prompt.on_busy

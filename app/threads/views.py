@@ -165,6 +165,7 @@ def run_view(run: Run) -> dict[str, Json]:
         "usage": run.usage.to_json(),
         "stopped": run.stopped,
         "error": run.error.to_json() if run.error else None,
+        "output": run.output,
         "createdAt": _time(run.created_at),
         "finishedAt": _time(run.finished_at),
     }

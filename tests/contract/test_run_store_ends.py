@@ -9,7 +9,7 @@ from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
 from app.domain.ports import Serves, Verdict
 from app.domain.record import Record, Writes
 from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
-from app.domain.storable import decode
+from app.domain.storable import Json, decode, encode
 from app.domain.thread import ThreadStatus
 from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld, a_result, a_step, a_turn, an_answer, shown
@@ -373,3 +373,17 @@ async def test_a_run_rests_while_it_is_parked_and_when_it_has_ended(world: Store
     await world.store.cancel(claimed.thread.id, None)
 
     assert (driven, parked, await world.store.rests(claimed.run.id)) == (False, True, True)
+
+
+@pytest.mark.req("OUT-03")
+@pytest.mark.parametrize("output", [{"name": "Oslo"}, False, 0, "", [], "text", None])
+async def test_what_a_run_was_asked_for_is_stored_as_it_ends(
+    world: StoreWorld, output: Json
+) -> None:
+    claimed = await world.drive()
+
+    await world.store.finish(claimed.fence, Ending.completed("final", encode(output)), 0)
+
+    run = await world.run(claimed.run.id)
+    assert (run.status, run.output) == (RunStatus.COMPLETED, output)
+    assert type(run.output) is type(output)

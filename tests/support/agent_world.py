@@ -65,6 +65,7 @@ class AgentWorld(MemoryWorld):
         for each in agents.values():
             each.bind_agents(agents)
         self.agent = agent
+        self.policy: Mapping[str, Json] = {}
         super().__init__(
             {
                 slug: agent_program(each, self._ports, NoFunctions())
@@ -93,7 +94,7 @@ class AgentWorld(MemoryWorld):
             parts=encode([text_part(text)]),
             on_busy=self.agent.on_concurrent_run,
             initial_state=None if state is None else encode(state),
-            terms=Terms(timeout=self.agent.timeout),
+            terms=Terms(self.policy, timeout=self.agent.timeout),
         )
         return await self.store.start(start)
 

@@ -117,6 +117,8 @@ class RunRow(SQLModel, table=True):
     """How often it was claimed."""
     stopped: str | None = Field(default=None, sa_type=Text)
     error: dict[str, Any] | None = Field(default=None, sa_type=COPIED_JSON)
+    output: dict[str, Any] | None = Field(default=None, sa_type=COPIED_JSON)
+    """``{"value": ...}``: the answer, if a form was asked for and it was given."""
     parent: str | None = Field(default=None, sa_type=Text)
     parent_thread: str | None = Field(default=None, sa_type=Text)
     root_thread: str | None = Field(default=None, sa_type=Text)

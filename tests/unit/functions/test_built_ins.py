@@ -114,7 +114,7 @@ async def test_a_thread_without_state_answers_like_one_that_there_is_not(backend
     assert answers == [None, None]
 
 
-@pytest.mark.parametrize("option", ["mode", "goal", "outputSchema", "attachments"])
+@pytest.mark.parametrize("option", ["mode", "goal", "attachments"])
 async def test_an_option_of_a_later_version_is_refused_by_name(
     backend: Backend, option: str
 ) -> None:

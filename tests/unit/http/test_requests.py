@@ -113,7 +113,9 @@ async def test_a_body_above_the_limit_is_refused_however_it_is_sent(backend: Bac
         ({"message": "x", "session_id": "k"}, "session_id: Extra inputs are not permitted"),
         ({"message": "x", "goal": "win"}, "goal: not supported"),
         ({"message": "x", "mode": "plan"}, "mode: not supported"),
-        ({"message": "x", "outputSchema": {}}, "outputSchema: not supported"),
+        ({"message": "x", "outputSchema": {}}, 'expected a JSON Schema with "type": "object"'),
+        ({"message": "x", "outputSchema": {"type": "array"}}, 'with "type": "object"'),
+        ({"message": "x", "outputSchema": "object"}, 'with "type": "object"'),
         ({"message": "x", "sessionId": "a\nb"}, "printable"),
     ],
 )

@@ -1,0 +1,260 @@
+"""What a run's answer has to look like, as whoever started it says: a JSON Schema.
+
+It comes from outside and is checked in workers that serve everybody.  So a schema is refused at
+the start if it is no schema, leads out of itself, or never ends; nothing in it is ever fetched;
+and no pattern in it can take longer than its text is long (no backtracking, no look-around).
+
+A model can be held to objects alone, so any other answer is asked for as the one field of an
+object, and taken out of it again.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+import jsonschema
+from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.validators import extend, validator_for
+from pydantic_core import SchemaError as PatternError
+from pydantic_core import SchemaValidator, ValidationError, core_schema
+from referencing import Registry
+
+from app.domain.errors import InvalidArgument
+from app.domain.storable import Json, encode
+
+MAX_BYTES: Final = 32 * 1024
+"""Of a schema."""
+
+_FIELD: Final = "response"
+_MOST_REFERENCES: Final = 20_000
+"""Followed in one check: schemas that refer to themselves twice would never end."""
+
+_IN_REHEARSAL: Final = 1_000
+"""The same, in a check of next to nothing."""
+
+_SHOWN: Final = 300
+_OF_SCHEMAS: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+_OF_DATA: Final = frozenset({"const", "enum", "default", "examples"})
+_REFUSED: Final = frozenset({"$dynamicRef", "$recursiveRef", "$id", "$anchor", "patternProperties"})
+_FENCED: Final = re.compile(r"\s*```(?:\w+)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+
+
+class OutputRefused(Exception):
+    """An answer does not fit; ``wrong`` says where and why."""
+
+    def __init__(self, wrong: str) -> None:
+        super().__init__(wrong)
+        self.wrong = wrong
+
+
+@dataclass(frozen=True, slots=True)
+class OutputShape:
+    """A schema that was checked.
+
+    Attributes:
+        shown: what a model is asked for: always an object.
+        is_wrapped: whether the answer is that object's one field.
+    """
+
+    shown: dict[str, Any]
+    is_wrapped: bool
+    _checker: "_Checker"
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Json]) -> "OutputShape":
+        """Return the shape that a schema describes.
+
+        Raises:
+            InvalidArgument: it cannot be used; says what was expected.
+        """
+        try:
+            size = len(encode(dict(schema)).encode())
+            if size > MAX_BYTES:
+                raise _unfit(f"it has at most {MAX_BYTES // 1024} KB of JSON, got {size} bytes")
+            is_wrapped = schema.get("type") != "object"
+            plain = {name: each for name, each in schema.items() if name != "$schema"}
+            shown = _wrapped(plain) if is_wrapped else plain
+            for each in _schemas_in(shown):
+                _require_plain(each, shown, is_wrapped=is_wrapped)
+            checker = _Checker(shown, schema.get("$schema"))
+            checker.rehearse()
+        except RecursionError:
+            raise _unfit("it nests too deep, or refers to itself without an end") from None
+        return cls(shown, is_wrapped, checker)
+
+    def read(self, sent: str | Mapping[str, Any] | None) -> Json:
+        """Return the answer in what a model sent, as text or as an object.
+
+        Raises:
+            OutputRefused: it does not fit.
+        """
+        if sent is None or isinstance(sent, str):
+            fenced = _FENCED.fullmatch(sent or "")
+            try:
+                found = json.loads(fenced[1] if fenced else sent or "", parse_constant=_no_number)
+            except (ValueError, RecursionError) as error:
+                raise OutputRefused(f"it is no JSON: {_short(str(error))}") from error
+        else:
+            found = dict(sent)
+        self._checker.check(found)
+        return cast(Json, found[_FIELD] if self.is_wrapped else found)
+
+
+def require_object(schema: object) -> dict[str, Json]:
+    """Return a schema as it may come over the wire: of an object.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        raise _unfit('expected a JSON Schema with "type": "object" at its top')
+    return schema
+
+
+class _Checker:
+    """A validator that follows no reference outwards, and not for ever."""
+
+    def __init__(self, schema: dict[str, Any], dialect: object) -> None:
+        default = jsonschema.Draft202012Validator
+        named = {"$schema": dialect} if isinstance(dialect, str) else {}
+        kind = validator_for(named, default=default)
+        try:
+            kind.check_schema(schema)
+        except SchemaError as error:
+            where = "/".join(map(str, error.absolute_path))
+            raise _unfit(
+                f"it is no JSON Schema{where and f', at {where}'}: {error.message}"
+            ) from None
+        self._left = 0
+        follow = kind.VALIDATORS["$ref"]
+
+        def ref(validator: Any, ref: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ANN401
+            self._left -= 1
+            if self._left < 0:
+                raise RecursionError
+            yield from follow(validator, ref, instance, schema) or ()
+
+        limited = extend(kind, {"pattern": _pattern, "$ref": ref})
+        self._validator = limited(schema, registry=Registry())
+
+    def rehearse(self) -> None:
+        """Check some value: whatever never ends shows now.
+
+        Raises:
+            RecursionError: it does not end.
+        """
+        self._left = _IN_REHEARSAL
+        nothing: dict[str, Any] = {}
+        for value in (nothing, {_FIELD: nothing}):
+            best_match(self._validator.iter_errors(value))
+
+    def check(self, found: object) -> None:
+        """Return if a value fits.
+
+        Raises:
+            OutputRefused: it does not.
+        """
+        self._left = _MOST_REFERENCES
+        try:
+            problem = best_match(self._validator.iter_errors(found))
+        except RecursionError:
+            raise OutputRefused("it nests too deep to be checked") from None
+        if problem is not None:
+            where = ".".join(map(str, problem.absolute_path))
+            raise OutputRefused(
+                f"{where}: {_short(problem.message)}" if where else _short(problem.message)
+            )
+
+
+def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with the schema's answer as its field; what is defined stays on top."""
+    above = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+    inner = {name: each for name, each in schema.items() if name not in above}
+    return {
+        "type": "object",
+        "properties": {_FIELD: inner},
+        "required": [_FIELD],
+        "additionalProperties": False,
+        **above,
+    }
+
+
+def _schemas_in(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Return a schema and those in it, without the data in them."""
+    left: list[Any] = [schema]
+    while left:
+        each = left.pop()
+        if isinstance(each, list):
+            left += each
+        elif isinstance(each, dict):
+            yield each
+            for name, value in each.items():
+                if name in _OF_SCHEMAS and isinstance(value, dict):
+                    left += value.values()
+                elif name not in _OF_DATA:
+                    left.append(value)
+
+
+def _require_plain(each: Mapping[str, Any], whole: Mapping[str, Any], *, is_wrapped: bool) -> None:
+    """Refuse what cannot be checked here, or leads elsewhere."""
+    for name in (*_REFUSED, "$schema"):
+        if name in each and (each is not whole or name != "$id"):
+            raise _unfit(f"{name} cannot be used here")
+    ref = each.get("$ref")
+    if isinstance(ref, str) and ((ref == "#" and is_wrapped) or not _leads_somewhere(ref, whole)):
+        raise _unfit(f'$ref: expected "#/..." to something in the schema, got {_short(ref)!r}')
+    pattern = each.get("pattern")
+    if isinstance(pattern, str):
+        try:
+            _regex(pattern)
+        except PatternError:
+            raise _unfit(
+                "pattern: expected a regular expression without look-around and back references,"
+                f" got {_short(pattern)!r}"
+            ) from None
+
+
+def _leads_somewhere(ref: str, whole: Mapping[str, Any]) -> bool:
+    if ref != "#" and not ref.startswith("#/"):
+        return False
+    found: Any = whole
+    for step in unquote(ref).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            return False
+    return isinstance(found, dict | bool)
+
+
+@lru_cache(maxsize=256)
+def _regex(pattern: str) -> SchemaValidator:
+    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Check a pattern in linear time."""
+    del schema
+    if validator.is_type(instance, "string"):
+        try:
+            _regex(pattern).validate_python(instance)
+        except ValidationError:
+            yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _no_number(word: str) -> Json:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _unfit(why: str) -> InvalidArgument:
+    return InvalidArgument(f"outputSchema: {_short(why)}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
