@@ -164,8 +164,10 @@ async def decide(
             await show_in_root(root, executor, owed)
     found = [await _approval(executor, thread_id, each.tool_call_id) for each in decisions]
     decided = [approval for approval in found if approval is not None]
+    new = {approval.id for approval, _ in asked}
     for approval in decided:
-        owed.tell(notice.decided(approval))
+        if approval.id in new:  # what was told of the first time may be forgotten by now
+            owed.tell(notice.decided(approval))
     return decided
 
 

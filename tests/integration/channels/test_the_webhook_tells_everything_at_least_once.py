@@ -197,6 +197,22 @@ async def test_what_was_rolled_back_or_cancelled_is_not_told(
     assert receiver.told == []
 
 
+async def test_a_decision_repeated_after_its_notice_is_forgotten_is_not_told_again(
+    world: StoreWorld, webhook: Webhook, receiver: Receiver, database_url: str
+) -> None:
+    claimed = await world.drive(owner="ann")
+    await world.ask(claimed, "c1", gated=["c1"])
+    await world.park(claimed, "c1")
+    await decide(world.store, claimed.thread.id, "c1", Decision.APPROVED, ANN)
+    await all_sent(webhook)
+    async with Database(database_url) as database:
+        await database.fetch("DELETE FROM agent_notices")
+    await decide(world.store, claimed.thread.id, "c1", Decision.APPROVED, ANN)
+    await all_sent(webhook)
+
+    assert receiver.kinds.count("approval.decided") == 1
+
+
 async def test_two_workers_send_each_notice_once(
     world: StoreWorld, database_url: str, receiver: Receiver, webhook: Webhook
 ) -> None:
