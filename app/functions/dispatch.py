@@ -105,7 +105,9 @@ class Functions:
         found = self._found(ref, caller, internal=internal)
         given = args or {}
         arguments = found.signature.take(given)
-        call = None if dedupe is None else Call.of(caller, found.ref, dedupe, given)
+        call = (
+            None if dedupe is None else Call.of(caller, found.ref, dedupe, given, internal=internal)
+        )
         with self._measured(found):
             return await self._run(found, arguments, caller, call)
 

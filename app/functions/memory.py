@@ -6,8 +6,10 @@ the arguments: the same key with others is a mistake of the caller's.
 
 import hashlib
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic_core import to_jsonable_python
 
@@ -32,6 +34,9 @@ _BY_CODE: dict[str, type[ChatError]] = {
     )
 }
 
+_SERVERS_OWN: Final = re.compile(r"scheduled:|[0-9a-f-]{36}/")
+"""What the keys begin with under which schedules and the steps of runs call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -41,14 +46,26 @@ class Call:
     arguments: str
 
     @classmethod
-    def of(cls, caller: Identity, ref: str, dedupe: str, arguments: object) -> "Call":
+    def of(
+        cls, caller: Identity, ref: str, dedupe: str, arguments: object, *, internal: bool
+    ) -> "Call":
         """Return the call.
+
+        Args:
+            caller: who makes it, or for whom the server does.
+            ref: the function.
+            dedupe: the key.  One from outside never is one of the server's own, whatever it is:
+                else a client could make a call that the server is to make for him later.
+            arguments: as they were given.
+            internal: it comes from server code.
 
         Raises:
             InvalidArgument: the key is empty, too long or unprintable.
         """
         if not (0 < len(dedupe) <= MAX_DEDUPE and dedupe.isprintable()):
             raise InvalidArgument(f"a dedupe key has 1 to {MAX_DEDUPE} printable characters")
+        if not internal and _SERVERS_OWN.match(dedupe):
+            dedupe = f"outside:{dedupe}"
         return cls(CallKey(caller.user_id or "", ref, dedupe), digest(arguments))
 
     def outcome_of(self, earlier: RememberedCall) -> Json:

@@ -72,6 +72,24 @@ async def test_the_second_call_answers_what_the_first_did(
     assert till.rung == ["rope"]
 
 
+@pytest.mark.parametrize(
+    "key", ["scheduled:0199", "0199a1b2-0000-7000-8000-000000000001/tool:sell:call_1"]
+)
+async def test_nobody_outside_makes_the_call_that_the_server_is_to_make(
+    backend: Backend, till: Till, key: str
+) -> None:
+    call = backend.functions.call
+
+    outside = [await call("till:sell", {"item": "a"}, caller=ANN, dedupe=key) for _ in range(2)]
+    inside = [
+        await call("till:sell", {"item": "b"}, caller=ANN, dedupe=key, internal=True)
+        for _ in range(2)
+    ]
+
+    assert (outside, inside) == ([1, 1], [2, 2])
+    assert till.rung == ["a", "b"]
+
+
 async def test_both_spellings_of_a_call_are_one_call(backend: Backend, till: Till) -> None:
     call = backend.functions.call
     args = {"agent": "support", "input": "hi"}
