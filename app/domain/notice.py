@@ -38,7 +38,9 @@ class OwedNotice:
 
 def asked(approval: Approval) -> Notice:
     """Return the notice that a call waits for a person."""
-    return Notice(f"{REQUESTED}:{approval.id}", REQUESTED, _approval(approval))
+    # When a failed run is retried, its calls are asked anew: each asking is one of its own.
+    asked_ms = int(approval.requested_at.timestamp() * 1000)
+    return Notice(f"{REQUESTED}:{approval.id}:{asked_ms}", REQUESTED, _approval(approval))
 
 
 def decided(approval: Approval) -> Notice:

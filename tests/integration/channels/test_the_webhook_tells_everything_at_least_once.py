@@ -213,6 +213,27 @@ async def test_a_decision_repeated_after_its_notice_is_forgotten_is_not_told_aga
     assert receiver.kinds.count("approval.decided") == 1
 
 
+async def test_a_person_is_asked_again_when_a_run_that_failed_goes_on(
+    world: StoreWorld, webhook: Webhook, receiver: Receiver, database_url: str
+) -> None:
+    claimed = await world.drive(owner="ann")
+    await world.ask(claimed, "c1", gated=["c1"])
+    await world.park(claimed, "c1")
+    await all_sent(webhook)
+    async with Database(database_url) as database:
+        await database.fetch(
+            "UPDATE agent_runs SET deadline_at = clock_timestamp() WHERE id = $1", claimed.run.id
+        )
+    await world.store.fail_overdue()
+    await all_sent(webhook)
+    await world.store.retry(claimed.thread.id, None)
+    again = await world.claim(claimed.run.agent, "w2")
+    await world.park(again, "c1")
+    await all_sent(webhook)
+
+    assert receiver.kinds == ["approval.requested", "run.failed", "approval.requested"]
+
+
 async def test_two_workers_send_each_notice_once(
     world: StoreWorld, database_url: str, receiver: Receiver, webhook: Webhook
 ) -> None:
