@@ -22,6 +22,15 @@ _IN_FORCE = "nullif((SELECT max(v.version) FROM agent_overrides v WHERE v.agent 
 """Read with the statement that asks for the run: it keeps this version to its end."""
 
 
+_TO_THE_TOP = """
+    UPDATE agent_threads SET active_at = clock_timestamp()
+     WHERE id = (SELECT f.id FROM agent_threads b JOIN agent_threads f ON f.id = b.conversation
+                  WHERE b.id = $1 FOR NO KEY UPDATE OF f SKIP LOCKED)
+"""
+"""Of a branch: its conversation's root, by which lists are ordered.  It is not waited for: whoever
+holds it has locked the root first, as is the order, and moves it up himself."""
+
+
 def _entering(run: str) -> str:
     """Return the statement that lets a run in; ``run`` writes its row, or finds it in the way."""
     return f"""
@@ -37,7 +46,7 @@ WITH r AS (
            unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
            WITH ORDINALITY AS n (id, key, parts, author, dedupe, place)
      WHERE t.id = $1
-)
+), c AS ({_TO_THE_TOP} AND EXISTS (SELECT FROM r))
 UPDATE agent_threads o
    SET live_run = r.id, status = 'queued', error = NULL, title = coalesce(o.title, $8),
        seq = o.seq + cardinality($3::text[]), version = o.version + 1,
@@ -72,7 +81,7 @@ WITH r AS (
     VALUES ($2, $1, $5, $6::text::json, $7, $8::interval, $9, $10, $11,
             (SELECT coalesce(p.root_thread, p.thread) FROM agent_runs p WHERE p.id = $10),
             {_IN_FORCE.format("$5")}, 'pending', $3::text::json, $12, clock_timestamp())
-)
+), c AS ({_TO_THE_TOP})
 UPDATE agent_threads
    SET title = coalesce(title, $4), version = version + 1, updated_at = clock_timestamp(),
        active_at = clock_timestamp()

@@ -91,11 +91,20 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
 
 
 def _sessions(whose: str) -> str:
+    """Return the statement that lists conversations, each with how its shown branch is doing.
+
+    A page begins after one of the same list: somebody else's thread is none, so that nobody
+    learns from his own list whether there is one, and how old.
+    """
+    own = columns(tuple(name for name in THREAD if name not in {"status", "error"}), "t")
     return f"""
-{THREADS}
- WHERE t.agent = $1 {whose} AND t.conversation IS NULL
-   AND (t.active_at, t.id) < (coalesce((SELECT b.active_at FROM agent_threads b WHERE b.id = $2),
-                                       'infinity'), coalesce($2, ''))
+SELECT {own}, coalesce(s.status, t.status) AS status,
+       CASE WHEN s.id IS NULL THEN t.error ELSE s.error END AS error
+  FROM agent_threads t LEFT JOIN agent_threads s ON s.id = t.branch
+ WHERE t.agent = $1 {whose.format("t")} AND t.conversation IS NULL
+   AND (t.active_at, t.id) < (coalesce((SELECT b.active_at FROM agent_threads b
+                                         WHERE b.id = $2 {whose.format("b")}), 'infinity'),
+                              coalesce($2, ''))
  ORDER BY t.active_at DESC, t.id DESC
  LIMIT $3
 """
@@ -105,7 +114,7 @@ _READABLE = "AND ($3::text[] IS NULL OR t.owner IS NULL OR t.owner = ANY ($3))"
 _SNAPSHOT = _whole("t.key = $1", _NEWEST, _READABLE)
 _DELTA = _whole("t.id = $1", _CHANGED)
 _SESSIONS_OF_ALL = _sessions("")
-_SESSIONS_OF_ONE = _sessions("AND t.owner = $4")
+_SESSIONS_OF_ONE = _sessions("AND {}.owner = $4")
 
 
 class PostgresThreadReader:

@@ -1,6 +1,7 @@
 """``ThreadReader`` over the same dictionaries."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from app.domain.approval import Approval, ApprovalStatus
 from app.domain.identity import Identity
@@ -101,7 +102,10 @@ class MemoryThreadReader:
     ) -> list[Thread]:
         """See ``ThreadReader.sessions``."""
         await self._db.turn()
-        newest = {run.thread_id: place for place, run in enumerate(self._db.runs.values())}
+        newest = {
+            self._db.root_thread(self._db.threads[run.thread_id]).id: place
+            for place, run in enumerate(self._db.runs.values())
+        }
         threads = self._db.threads.values()
         listed = [
             thread
@@ -112,7 +116,7 @@ class MemoryThreadReader:
         ]
         ids = [thread.id for thread in listed]
         start = ids.index(before) + 1 if before in ids else 0
-        return listed[start : start + limit]
+        return [self._shown(thread) for thread in listed[start : start + limit]]
 
     async def state(self, thread_id: str) -> str | None:
         """See ``ThreadReader.state``."""
@@ -123,6 +127,11 @@ class MemoryThreadReader:
         """See ``ThreadReader.timeline``."""
         await self._db.turn()
         return self._timeline
+
+    def _shown(self, root: Thread) -> Thread:
+        """Return a conversation's root with how its shown branch is doing."""
+        shown = self._db.threads[self._db.selected.get(root.id, root.id)]
+        return replace(root, status=shown.status, error=shown.error)
 
     def _changed(self, thread_id: str, after: int) -> list[Message]:
         return [row for row in self._db.messages[thread_id] if row.version > after]

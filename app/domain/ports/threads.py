@@ -119,6 +119,8 @@ class ThreadReader(Protocol):
     ) -> list[Thread]:
         """Return conversations with an agent, newest activity first: their roots, no branches.
 
+        Status and error are those of the branch that is shown.
+
         ``everybody`` (admins) ignores ``owner``; otherwise only the owner's own ones are listed.
         ``before`` is the id of the last thread of the page before.
         """

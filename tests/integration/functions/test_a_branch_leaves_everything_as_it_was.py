@@ -7,6 +7,7 @@ from app.domain.message import Message
 from app.domain.ports import ClaimedRun, Serves
 from app.domain.run import Ending
 from app.domain.storable import encode
+from app.store.admin_reads import PostgresAdminReader
 from tests.integration.functions.conftest import Gateway
 from tests.support.store_world import a_start, an_answer
 
@@ -109,3 +110,122 @@ async def test_two_new_answers_an_edit_and_a_selection_keep_all_that_was_said(
             (edited["key"], KEY, 0),
         ],
     )
+
+
+async def test_a_branch_hangs_below_the_thread_whose_messages_it_shares(gateway: Gateway) -> None:
+    await ask(gateway, "one")
+    await ask(gateway, "two")
+    below = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+    await answer(gateway, "another")
+    await ask(gateway, "three", below)
+    copy, *_, own = await rows(gateway, below)
+
+    of_a_copy = await call(gateway, "agentRegenerate", key=below, messageId=copy.id)
+    await answer(gateway, "x")
+    of_its_own = await call(gateway, "agentRegenerate", key=of_a_copy["key"], messageId=own.id)
+    await answer(gateway, "y")
+
+    _, found = await tree(gateway)
+    assert found[1:] == [(below, KEY, 2), (of_a_copy["key"], KEY, 0), (of_its_own["key"], below, 4)]
+    view = await call(gateway, "agentThread", key=below)
+    assert (view["conversation"], "branches" in view) == (KEY, False)
+
+
+async def test_a_roots_key_means_what_is_shown_and_a_branchs_key_that_branch(
+    gateway: Gateway,
+) -> None:
+    await ask(gateway, "one")
+    branch = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+    await answer(gateway, "another")
+    await ask(gateway, "of the branch", branch)
+
+    of_shown = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+    await answer(gateway, "x")
+    await call(gateway, "agentSelectBranch", key=branch, branch=KEY)
+    of_branch = (await call(gateway, "agentRegenerate", key=branch))["key"]
+    await answer(gateway, "y")
+    await call(gateway, "agentSelectBranch", key=branch, branch=KEY)
+    of_root = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+
+    _, found = await tree(gateway)
+    assert found[2:] == [(of_shown, branch, 2), (of_branch, branch, 2), (of_root, KEY, 0)]
+
+
+async def test_a_branch_begins_with_what_the_thread_is_but_spent_nothing(gateway: Gateway) -> None:
+    await ask(gateway, "one")
+    await gateway.database.fetch(
+        "UPDATE agent_threads SET state = '{\"step\": 2}', title = 'Named' WHERE key = $1", KEY
+    )
+
+    branch = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+
+    view = await call(gateway, "agentThread", key=branch)
+    assert (view["title"], view["owner"], view["agent"]) == ("Named", "ann", "support")
+    assert view["usage"]["requests"] == 0
+    assert await call(gateway, "agentState", key=branch) == {"step": 2}
+    (copied,) = await gateway.database.fetch(
+        "SELECT forked_from = conversation AS root, shared_seq FROM agent_threads WHERE key = $1",
+        branch,
+    )
+    assert (copied["root"], copied["shared_seq"]) == (True, 0)
+
+
+async def test_copies_are_rows_of_their_own_that_say_the_same(gateway: Gateway) -> None:
+    run = await ask(gateway, "one")
+    await ask(gateway, "two")
+    branch = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+
+    for original, copy in zip((await rows(gateway))[:2], await rows(gateway, branch), strict=False):
+        assert (copy.id, copy.thread_id) != (original.id, original.thread_id)
+        assert copy.run_id == original.run_id == run
+        assert (copy.parts, copy.author, copy.created_at, copy.model_name, copy.usage) == (
+            original.parts,
+            original.author,
+            original.created_at,
+            original.model_name,
+            original.usage,
+        )
+
+
+async def test_what_was_chosen_for_a_run_holds_for_its_branch(gateway: Gateway) -> None:
+    started = await call(gateway, "agentRun", agent="support", input="hi", model="test:slow")
+    await answer(gateway, "yes")
+
+    same = await call(gateway, "agentRegenerate", key=started["key"])
+    await answer(gateway, "no")
+    other = await call(gateway, "agentRegenerate", key=started["key"], model="test:fast")
+
+    found = [await gateway.backend.reader.run(each["id"]) for each in (same, other)]
+    assert [run and run.policy for run in found] == [{"model": "test:slow"}, {"model": "test:fast"}]
+
+
+async def test_threads_are_listed_by_their_roots(gateway: Gateway) -> None:
+    await ask(gateway, "one")
+    await ask(gateway, "older", "other")
+    await call(gateway, "agentRegenerate", key=KEY)
+    await answer(gateway, "another")
+    fork = (await call(gateway, "agentFork", key=KEY))["key"]
+
+    listed = await gateway.backend.reader.sessions(
+        "support", "ann", everybody=False, before=None, limit=10
+    )
+    operators = await PostgresAdminReader(gateway.database).threads(
+        agent=None, owner=None, status=None, search=None, before=None, limit=10
+    )
+
+    assert [thread.key for thread in listed] == [fork, KEY, "other"]
+    assert [row["key"] for row in operators] == [fork, KEY, "other"]
+
+
+async def test_who_talks_on_in_a_branch_has_its_conversation_at_the_top(gateway: Gateway) -> None:
+    await ask(gateway, "one")
+    branch = (await call(gateway, "agentRegenerate", key=KEY))["key"]
+    await answer(gateway, "another")
+    await ask(gateway, "newer", "other")
+
+    await ask(gateway, "and then?", branch)
+
+    listed = await gateway.backend.reader.sessions(
+        "support", "ann", everybody=False, before=None, limit=10
+    )
+    assert [thread.key for thread in listed] == [KEY, "other"]

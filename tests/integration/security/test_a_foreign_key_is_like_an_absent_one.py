@@ -19,6 +19,7 @@ from tests.support.wait_until import wait_until
 from tests.support.ways_in import Answer, Visitor, a_visitor
 
 FOREIGN, ABSENT = "the-foreign-key", "the-missing-key"
+OWN = "a-key-of-bens"
 STRANGERS = {"nobody": None, "somebody": "ben"}
 TIMES = 60
 SAME_CLASS = 1.8
@@ -43,6 +44,17 @@ ROUTES: Mapping[str, Mapping[str, Any] | None] = {
     "POST /runs/{run}/cancel": {},
     "POST /runs/{run}/retry": {},
     "POST /runs/{run}/events": {"name": "go"},
+    f"POST {_SESSION}/fork": {},
+    f"POST {_SESSION}/fork?": {"messageId": "{message}", "edge": "before"},
+    f"POST {_SESSION}/regenerate": {},
+    f"POST {_SESSION}/regenerate?": {"messageId": "{message}"},
+    f"POST {_SESSION}/messages/{{message}}/edit": {"message": "hello"},
+    f"GET {_SESSION}/branches": None,
+    f"POST {_SESSION}/branches/{{key}}/select": {},
+    "POST /agents/desk/sessions/{own}/branches/{key}/select": {},
+    "POST /agents/desk/sessions/{own}/regenerate": {"messageId": "{message}"},
+    "POST /agents/desk/sessions/{own}/fork": {"messageId": "{message}"},
+    "POST /agents/desk/sessions/{own}/messages/{message}/edit": {"message": "hello"},
 }
 FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
     "agents:agentMessages": {"key": "{key}"},
@@ -57,6 +69,14 @@ FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
         "toolCallId": "call_1",
         "decision": "approved",
     },
+    "agents:agentRegenerate": {"key": "{key}"},
+    "agents:agent_regenerate": {"key": "{own}", "messageId": "{message}"},
+    "agents:agentEditMessage": {"key": "{key}", "messageId": "{message}", "input": "hello"},
+    "agents:agent_edit_message": {"key": "{own}", "messageId": "{message}", "input": "hello"},
+    "agents:agentSelectBranch": {"key": "{key}", "branch": "{key}"},
+    "agents:agent_select_branch": {"key": "{own}", "branch": "{key}"},
+    "agents:agentFork": {"key": "{key}"},
+    "agents:agent_fork": {"key": "{own}", "messageId": "{message}"},
 }
 
 
@@ -71,12 +91,14 @@ async def names(folder: TeamFolder, settings: Settings) -> Names:
             await fort.until(FOREIGN, "completed")
         run = await fort.talk("ann", FOREIGN, ["sign", {}])
         await fort.until(FOREIGN, "awaiting_input")
-        thread = await fort.stores.reader.find(FOREIGN)
-        assert thread is not None
-    return {
-        "foreign": {"key": FOREIGN, "run": run, "thread": thread.id},
-        "absent": {"key": ABSENT, "run": _other(run), "thread": _other(thread.id)},
-    }
+        page = await fort.stores.reader.snapshot(FOREIGN, 3)
+        assert page is not None
+        await fort.talk("ben", OWN, "say nothing")
+        await fort.until(OWN, "completed")
+    thread, message = page.thread.id, page.messages[0].id
+    foreign = {"key": FOREIGN, "run": run, "thread": thread, "message": message}
+    absent = {"key": ABSENT, **{name: _other(foreign[name]) for name in foreign if name != "key"}}
+    return {"foreign": {**foreign, "own": OWN}, "absent": {**absent, "own": OWN}}
 
 
 def _other(id_: str) -> str:
