@@ -35,6 +35,8 @@ class Owed:
     """Threads at the top whose people saw a card that is closed now."""
     driven: list[tuple[str, Fence]] = field(default_factory=list)
     """Workers that drive a run which was taken from them."""
+    has_no_journal: bool = False
+    """Redis did not answer, and nobody waits for it a second time under the same locks."""
     notices: list[Notice] | None = None
     """What another system is told, in the same transaction; ``None``: there is none to tell."""
 
@@ -51,13 +53,13 @@ class Owed:
         """Tell everybody everything; call it after the commit."""
         for thread_id, version in self.versions.items():
             listeners.announce(thread_id, version)
-        async with asyncio.TaskGroup() as ringing:  # a dead worker may have had hundreds
+        async with asyncio.TaskGroup() as telling:  # a dead worker may have had hundreds
             for run_id in self.queued:
-                ringing.create_task(listeners.doorbell.ring(run_id))
-        for worker, fence in self.driven:
-            await listeners.aborts.abort(worker, fence)
+                telling.create_task(listeners.doorbell.ring(run_id))
+            for worker, fence in self.driven:
+                telling.create_task(listeners.aborts.abort(worker, fence))
         for fence in self.ended:
             try:
                 await listeners.journal.drop(fence.thread_id, fence.epoch)
             except JournalUnavailable:
-                continue  # what stays there expires, and belongs to no live run
+                return  # what stays there expires, and belongs to no live run

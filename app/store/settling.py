@@ -145,7 +145,7 @@ class Settler:
         fence = Fence(thread.id, run.id, thread.epoch)
         cut_off: Sequence[ShownText] = ()
         if ending.status is not RunStatus.COMPLETED:
-            salvage = await self._close(fence)
+            salvage = await self._close(fence, owed)
             await _take_in(executor, fence, salvage.entries)
             cut_off = await _unanswered(executor, fence, salvage.shown)
             if run.parent is not None:
@@ -183,11 +183,14 @@ class Settler:
             if thread is not None and child.status not in FINAL:
                 await self.end(executor, thread, child, Ending.cancelled(), owed)
 
-    async def _close(self, fence: Fence) -> Salvage:
+    async def _close(self, fence: Fence, owed: Owed) -> Salvage:
+        if owed.has_no_journal:
+            return Salvage()
         try:
             return await self.journal.close(fence.thread_id, fence.epoch)
         except JournalUnavailable as error:
             log.warning("run %s ends without its journal: %s", fence.run_id, error)
+            owed.has_no_journal = True
             return Salvage()
 
 
