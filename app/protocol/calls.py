@@ -51,7 +51,9 @@ class AgentRunArgs(Inbound):
     title: str | None = absent()
     mode: str | None = absent()
     model: str | None = absent()
-    output_schema: dict[str, Any] | None = absent()
+    output_schema: dict[str, Any] | None = absent(
+        description="a JSON Schema with type object: the form of the answer"
+    )
     goal: str | None = absent()
     attachments: tuple[dict[str, Any], ...] | None = absent()
 

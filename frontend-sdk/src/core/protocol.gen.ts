@@ -173,6 +173,7 @@ export interface AgentRunArgs {
   readonly title?: string;
   readonly mode?: string;
   readonly model?: string;
+  /** a JSON Schema with type object: the form of the answer */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   readonly goal?: string;
   readonly attachments?: readonly Readonly<Record<string, unknown>>[];

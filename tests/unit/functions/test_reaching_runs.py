@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from app.authoring.agent import Agent
 from app.authoring.contexts import ActionContext, MutationContext
@@ -318,3 +319,67 @@ async def test_a_mutation_signals_a_thread_that_it_began(
     thread = await world.reader.find("new")
     assert thread is not None
     assert [each.text for each in (await world.snapshot(thread.id)).waiting] == ["one more thing"]
+
+
+# ---- a form of the answer ----
+
+
+class City(BaseModel):
+    """A city."""
+
+    name: str
+    people: int = 0
+
+
+@pytest.mark.req("OUT-01")
+@pytest.mark.parametrize(
+    ("form", "stored"),
+    [
+        (City, City.model_json_schema()),
+        (bool, {"type": "boolean"}),
+        (City.model_json_schema(), City.model_json_schema()),
+    ],
+)
+async def test_a_form_of_the_answer_is_part_of_the_run(
+    do: Do,
+    world: StoreWorld,
+    form: Any,  # noqa: ANN401  # a type or a schema
+    stored: object,
+) -> None:
+    started = await do(lambda ctx: ctx.agents.support.run(input="hi", output_schema=form))
+
+    run = await world.run(started.id)
+    assert (run.policy, run.output) == ({"outputSchema": stored}, None)
+
+
+@pytest.mark.req("OUT-01")
+@pytest.mark.parametrize("form", [Callable[[], int], {"type": "strnig"}, {"$ref": "https://x/y"}])
+async def test_a_form_that_is_none_is_refused_and_nothing_starts(
+    do: Do,
+    world: StoreWorld,
+    form: Any,  # noqa: ANN401  # anything
+) -> None:
+    with pytest.raises(InvalidArgument, match=r"output_?[sS]chema: "):
+        await do(lambda ctx: ctx.agents.support.run(input="hi", thread_key="k", output_schema=form))
+
+    assert await world.reader.find("k") is None
+
+
+@pytest.mark.req("OUT-03")
+async def test_a_prompt_with_a_form_waits_for_a_run_of_its_own_instead_of_steering(
+    do: Do, world: StoreWorld
+) -> None:
+    busy = await drive(world, thread_key="k", owner="ann")
+
+    started = await do(
+        lambda ctx: ctx.agents.support.run(
+            input="hi",
+            owner="ann",
+            thread_key="k",
+            on_concurrent_run="steer",
+            output_schema=City,
+        )
+    )
+
+    assert (started.steered, started.position) == (False, 1)
+    assert started.id != busy.run.id
