@@ -113,6 +113,8 @@ class DueCalls:
         except StoreUnavailable as error:
             # The claim runs out; then somebody looks again what has become of it.
             log.warning("the scheduled call %s is not marked: %s", due.id, error)
+        except Exception:  # else it would end its worker, and the next one that claims it
+            log.exception("the scheduled call %s is not marked", due.id)
         finally:
             self._in_flight.discard(due.id)
             self._changed.set()

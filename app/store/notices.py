@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from app.domain.notice import Notice, OwedNotice
-from app.domain.storable import encode
+from app.domain.storable import encode, storable_text
 from app.store.database import Database
 from app.store.executors import Executor
 from app.store.rows import parse_json
@@ -70,8 +70,8 @@ class PostgresNotices:
 
     async def settle(self, notice_id: str, error: str | None) -> None:
         """See ``NoticeStore.settle``."""
-        await self._db.fetch(_SETTLE, notice_id, error)
+        await self._db.fetch(_SETTLE, notice_id, None if error is None else storable_text(error))
 
     async def put_off(self, notice_id: str, wait: timedelta, error: str) -> None:
         """See ``NoticeStore.put_off``."""
-        await self._db.fetch(_PUT_OFF, notice_id, wait, error)
+        await self._db.fetch(_PUT_OFF, notice_id, wait, storable_text(error))

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from app.domain.identity import Identity
 from app.domain.scheduled import CallTarget, DueCall
+from app.domain.storable import storable_text
 from app.store.database import Database
 from app.store.executors import Executor, Row
 
@@ -91,7 +92,7 @@ class PostgresCallStore:
 
     async def settle(self, call_id: str, error: str | None) -> None:
         """See ``CallStore.settle``."""
-        await self._db.fetch(_SETTLE, call_id, error)
+        await self._db.fetch(_SETTLE, call_id, None if error is None else storable_text(error))
 
     async def put_off(self, call_id: str, wait: timedelta) -> None:
         """See ``CallStore.put_off``."""

@@ -14,7 +14,7 @@ from app.domain.approval import EXPIRY
 from app.domain.errors import ClientFault, RecordRefused
 from app.domain.ports import OnBusy, StartRun
 from app.domain.run import ParentStep, Terms
-from app.domain.storable import encode
+from app.domain.storable import encode, storable_text
 from app.store.executors import Executor, Row
 from app.store.locking import lock_free_thread, read_run
 from app.store.owed import Owed
@@ -86,7 +86,7 @@ async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
         # Written by another release: the other timers must not wait behind it for ever.
         log.exception("the scheduled start %s is not understood", row["id"])
         reason = f"not understood: {error!r}"
-    return bool(await transacting.database.fetch(_FIRED, row["id"], reason))
+    return bool(await transacting.database.fetch(_FIRED, row["id"], storable_text(reason)))
 
 
 async def _store_fact(executor: Executor, row: Row, owed: Owed) -> bool:

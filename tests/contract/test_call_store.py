@@ -76,7 +76,9 @@ async def test_a_claim_that_ran_out_is_open_to_others_and_they_know(world: Store
     assert await world.calls.claim(["team:tidy"], 10, LEASE) == []
 
 
-@pytest.mark.parametrize("error", [None, "it failed"])
+@pytest.mark.parametrize(
+    "error", [None, "it failed", "\0\ud800"], ids=["made", "failed", "in no words of ours"]
+)
 async def test_a_call_that_was_made_is_over(world: StoreWorld, error: str | None) -> None:
     call_id = await put(world)
     await world.calls.claim(["team:tidy"], 10, OVER)

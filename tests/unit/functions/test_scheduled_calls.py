@@ -136,6 +136,25 @@ async def until_made(world: StoreWorld, call_id: str) -> str | None:
     return stored(world, call_id).error
 
 
+@pytest.mark.req("SCH-04")
+async def test_a_call_that_breaks_takes_no_other_one_with_it(
+    backend: Backend, world: StoreWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call(ref: str, args: Any, **options: Any) -> Json:  # noqa: ANN401  # as it is handed on
+        if args["text"] == "broken":
+            raise LookupError("nobody meant this")
+        return await backend.functions.call(ref, args, **options)
+
+    broken = await do(backend, "schedule", ref="team:note", args={"text": "broken"})
+    async with making(backend, call):
+        await wait_until(lambda: "nobody meant this" in caplog.text, description="it broke")
+        sound = await do(backend, "schedule", ref="team:note", args={"text": "sound"})
+        await until_made(world, sound)
+
+    assert [text for text, *_ in made] == ["sound"]
+    assert stored(world, broken).made_at is None
+
+
 @pytest.mark.req("SCH-04", "IMP-03")
 async def test_a_mutation_is_called_once_as_whoever_scheduled_it(
     backend: Backend, world: StoreWorld
