@@ -56,6 +56,8 @@ def in_words(messages: Sequence[ModelMessage]) -> list[str]:
                     lines.append(f"call: {part.tool_call_id}")
                 case ToolReturnPart():
                     lines.append(f"result: {part.tool_call_id} {part.content}")
+                case _:
+                    pass
     return lines
 
 
@@ -81,5 +83,6 @@ def branching_agents() -> tuple[Agent, Agent]:
     """Return an agent and the one that it may ask."""
     model = FunctionModel(stream_function=_play)
     child = Agent(slug="child", model=model, tools=[pay, look], access="internal")
-    tools = [pay, look, agent_as_tool(child, name="ask_child")]
-    return Agent(slug="desk", model=model, tools=tools, access="authenticated"), child
+    ask_child = agent_as_tool(child, name="ask_child")
+    desk = Agent(slug="desk", model=model, tools=[pay, look, ask_child], access="authenticated")
+    return desk, child
