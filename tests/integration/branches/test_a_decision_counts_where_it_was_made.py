@@ -1,9 +1,12 @@
 """What waits for a person is asked again in a branch, and nothing there is taken as decided."""
 
+from functools import partial
+
 import pytest
 
 from tests.integration.branches.conftest import Desk
 from tests.support.branching_agent import PAID, SEEN
+from tests.support.wait_until import wait_until
 
 PAY = '[["c0", "pay", 5]]'
 CHILD = '[["c0", "ask_child", [["c1", "pay", 5]]]]'
@@ -88,6 +91,7 @@ async def test_a_child_asks_for_the_branch_that_asked_it(desk: Desk) -> None:
     branch, again = await desk.branch("regenerate")
 
     async def child_of(key: str) -> str:
+        await wait_until(partial(desk.cards, key), description=f"a child of {key} asks")
         (card,) = (await desk.session(key))["pendingApprovals"]
         return str(card["key"])
 
