@@ -10,6 +10,7 @@ from app.domain.identity import Identity
 from app.gateway.session_events import Answer, Effect, HangUp
 from app.protocol.client import HELLO_TIMEOUT_S, ClientFrame
 from app.protocol.errors import CLOSE_ABUSE
+from app.protocol.wire import MAX_CALLS
 
 NEVER = float("inf")
 
@@ -19,8 +20,8 @@ class Limits:
     """What one socket may do.  Times are seconds."""
 
     subscriptions: int = 200
-    calls: int = 64
-    """Calls in flight."""
+    calls: int = MAX_CALLS
+    """In flight."""
     judgements: int = 4
     """Tokens that wait for their verdict."""
     faults: float = 100

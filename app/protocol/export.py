@@ -118,6 +118,7 @@ _CONSTANTS: Final[dict[str, str | int]] = {
     "CLOSE_PROTOCOL": errors.CLOSE_PROTOCOL,
     "CLOSE_UNAUTHENTICATED": errors.CLOSE_UNAUTHENTICATED,
     "MAX_FRAME": wire.MAX_FRAME,
+    "MAX_CALLS": wire.MAX_CALLS,
 }
 
 

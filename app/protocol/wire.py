@@ -20,6 +20,9 @@ MAX_TOKEN = 16_384
 MAX_FRAME = 1024 * 1024
 """Bytes of the largest message that a socket takes; a larger one ends it."""
 
+MAX_CALLS = 64
+"""Calls in flight on a socket; one more is refused."""
+
 Cursor: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[^.\s]+\.(0|[1-9][0-9]{0,18})$", max_length=100)
 ]

@@ -19,6 +19,7 @@ export const AGENT_FORK = "agents:agentFork";
 export const CLOSE_PROTOCOL = 4400;
 export const CLOSE_UNAUTHENTICATED = 4401;
 export const MAX_FRAME = 1048576;
+export const MAX_CALLS = 64;
 
 export type ErrorCode =
   | "UNAUTHENTICATED"

@@ -4,11 +4,12 @@
  * Laws: a call that has no answer is sent again on the next socket.  This is safe because
  * each carries a dedupe key, under which the server gives one effect and one answer; only
  * reads go without.  What is sent again is what was asked, whatever became of the object
- * since; and what no server could take is never sent at all, or it would end every socket.
+ * since; what no server could take is never sent at all, or it would end every socket; and
+ * what is more than a server takes at once waits here, for it would be refused there.
  */
 
 import { asError, errorOf, RopewalkError } from "./errors.js";
-import { type Call, type ErrorFrame, MAX_FRAME, type Result } from "./protocol.gen.js";
+import { type Call, type ErrorFrame, MAX_CALLS, MAX_FRAME, type Result } from "./protocol.gen.js";
 import { encodeClientFrame } from "./protocol.js";
 
 export interface Request {
@@ -29,6 +30,8 @@ interface Waiting {
   readonly settled: ((id: string) => void) | undefined;
   /** Whether it has left on any socket: then only the server knows whether it took effect. */
   left: boolean;
+  /** Whether it is on its way on the present one. */
+  sent: boolean;
 }
 
 export class Requests {
@@ -55,22 +58,23 @@ export class Requests {
   /** Ask; `settled` is told when there is an answer, before anybody who waits for it. */
   call({ id, text }: Prepared, settled?: (id: string) => void): Request {
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { text, resolve, reject, settled, left: this.#send(text) });
+      this.#waiting.set(id, { text, resolve, reject, settled, left: false, sent: false });
     });
+    this.#flush();
     return { id, answer };
   }
 
   /** Send everything that has no answer, in the order in which it was asked. */
   resend(): void {
-    for (const waiting of this.#waiting.values()) {
-      waiting.left = this.#send(waiting.text) || waiting.left;
-    }
+    for (const waiting of this.#waiting.values()) waiting.sent = false;
+    this.#flush();
   }
 
   /** Take an answer; false if it belongs to no call of ours. */
   settle(frame: Result | ErrorFrame): boolean {
     const waiting = this.#take(frame.id);
     if (waiting === undefined) return false;
+    this.#flush();
     if (frame.type === "result") waiting.resolve(frame.value);
     else waiting.reject(errorOf(frame));
     return true;
@@ -85,6 +89,16 @@ export class Requests {
 
   failAll(error: RopewalkError): void {
     for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error);
+  }
+
+  #flush(): void {
+    let room = MAX_CALLS;
+    for (const waiting of this.#waiting.values()) {
+      if (room === 0) return;
+      if (!waiting.sent) waiting.sent = this.#send(waiting.text);
+      waiting.left ||= waiting.sent;
+      room -= 1;
+    }
   }
 
   #take(id: string | undefined): Waiting | undefined {

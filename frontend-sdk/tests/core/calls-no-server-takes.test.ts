@@ -1,7 +1,8 @@
-/** A call that no server could take fails alone: nothing else waits for it. */
+/** A call that no server could take fails alone, and many take their turns. */
 
 import { describe, expect, it } from "vitest";
 import type { ChatClient } from "../../src/core/index.js";
+import { MAX_CALLS } from "../../src/core/protocol.gen.js";
 import type { TestGateway } from "../support/gateway.js";
 import { anOrder, appended, articles, LIST, orders, watchList } from "../support/orders.js";
 import { api, connect, startGateway } from "../support/setup.js";
@@ -66,5 +67,47 @@ describe("a call that is sent again", () => {
 
     expect(await answer).toEqual({ id: "first" });
     await waitUntil(() => gateway.got("call").length === 1, "it was sent");
+  });
+});
+
+describe("more calls than a server takes at once", () => {
+  it.each(["made on an open socket", "made while there is none"])(
+    "are all answered: %s",
+    async (when) => {
+      const gateway = await startGateway();
+      let open = 0;
+      let most = 0;
+      gateway.handlers.set("chat:startRun", async ({ input }) => {
+        open += 1;
+        most = Math.max(most, open);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        open -= 1;
+        return { id: input };
+      });
+      const client = connect(gateway, { speed: 10 });
+      if (when === "made on an open socket") await say(client, "first");
+      const inputs = Array.from({ length: 200 }, (_, index) => `${index}`);
+
+      const answers = await Promise.all(inputs.map((input) => say(client, input)));
+
+      expect(answers.map(({ id }) => id)).toEqual(inputs);
+      expect(most).toBe(MAX_CALLS);
+    },
+  );
+
+  it("take their turns on the next socket, in the order in which they were asked", async () => {
+    const gateway = await listening();
+    const client = connect(gateway, { speed: 10 });
+    await say(client, "first");
+    gateway.silent = true;
+    const answers = Array.from({ length: 100 }, (_, index) => say(client, `${index}`));
+    await waitUntil(() => gateway.got("call").length === 1 + MAX_CALLS, "the first have left");
+
+    gateway.silent = false;
+    gateway.cut();
+    await Promise.all(answers);
+
+    const again = gateway.got("call").slice(1 + MAX_CALLS);
+    expect(again.map(({ args }) => args?.["input"])).toEqual(answers.map((_, n) => `${n}`));
   });
 });
