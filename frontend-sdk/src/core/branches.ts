@@ -18,6 +18,25 @@ export interface Alternatives {
   readonly keys: readonly string[];
 }
 
+/** A branch that was selected here. */
+export interface Choice {
+  readonly branch: string;
+  /** What was selected when the answer came, as far as was known: it may not tell of this yet. */
+  readonly seen?: string;
+}
+
+/** Return the branches with the one selected that was chosen, until the server has told of it. */
+export function choose(
+  heard: BranchList | undefined,
+  choice: Choice | undefined,
+): BranchList | undefined {
+  return heard && choice && !isHeard(choice, heard) ? { ...heard, selected: choice.branch } : heard;
+}
+
+export function isHeard(choice: Choice | undefined, heard: BranchList | undefined): boolean {
+  return choice?.seen !== undefined && choice.seen !== heard?.selected;
+}
+
 const NONE: readonly never[] = [];
 
 /** Return the alternatives on the path to `shown`, in the order of the messages. */

@@ -13,7 +13,7 @@
 import { agents, type FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
 import { type Branch, branchOf, type Redo } from "./branch.js";
-import { alternatives } from "./branches.js";
+import { alternatives, type Choice, choose, isHeard } from "./branches.js";
 import {
   type AgentState,
   agentState,
@@ -37,8 +37,8 @@ import {
 } from "./optimistic.js";
 import {
   type AgentForkArgs,
-  type AgentSelectBranchArgs,
   type ApprovalDecision,
+  type BranchList,
   type Message,
   PAGE_LIMIT,
   type ThreadView,
@@ -94,6 +94,8 @@ export class Chat {
   readonly #context: ChatContext;
   readonly #stream: boolean;
   readonly #branch: Readable<Branch>;
+  /** The branches as the server has told of them. */
+  readonly #heard: Readable<BranchList | undefined>;
   /** Sends whose row has to show soon. */
   readonly #lost = new Set<string>();
   readonly #loadingOlder = new Cell(false);
@@ -108,7 +110,9 @@ export class Chat {
         [watch(agents.agentThread, { key })],
         ({ view }) => view as SubscriptionView<ThreadView | null>,
       );
-    const branches = derive([threadOf(threadKey)], ({ value }) => value?.branches);
+    this.#heard = derive([threadOf(threadKey)], ({ value }) => value?.branches);
+    const choice = derive([sends.of(threadKey)], ({ choice }) => choice);
+    const branches = derive([this.#heard, choice], choose);
     const selected = derive([branches], (known) => known?.selected ?? threadKey);
     const showing = (messages: (key: string) => Readable<SubscriptionState>) =>
       follow(
@@ -188,22 +192,25 @@ export class Chat {
     return await this.#begin(agents.agentEditMessage, args, begin && { ...begin, text: input });
   }
 
-  /** Show another branch, in all tabs. */
+  /** Show another branch, in all tabs; here before they know. Rejects, and is back, if it fails. */
   async selectBranch(branch: string): Promise<void> {
-    const at = { key: this.threadKey };
-    const select = agents.agentSelectBranch as FunctionRef<AgentSelectBranchArgs>;
-    await this.#context.client.mutate(
-      select,
-      { ...at, branch },
-      {
-        optimistic(local) {
-          const thread = local.get(agents.agentThread, at);
-          if (!thread?.branches) return;
-          const branches = { ...thread.branches, selected: branch };
-          local.set(agents.agentThread, at, { ...thread, branches });
-        },
-      },
-    );
+    const { client, sends, after } = this.#context;
+    const key = this.threadKey;
+    const choice: Choice = { branch };
+    const change = (to?: Choice) =>
+      sends.change(key, (before) =>
+        before.choice?.branch === branch ? { ...before, choice: to } : before,
+      );
+    this.#note(key, { choice });
+    try {
+      await client.call(agents.agentSelectBranch, { key, branch });
+      change({ branch, seen: this.#heard.get()?.selected ?? "" });
+      after(SHOW_TIMEOUT_MS, change);
+    } catch (thrown) {
+      change();
+      this.#note(this.#branch.get().key, { failure: asError(thrown) });
+      throw thrown;
+    }
   }
 
   /** Copy what is shown, up to a message, into a conversation of its own; returns its key. */
@@ -415,6 +422,10 @@ export class Chat {
       const sends = review(before.sends, rows.value ?? [], thread.value);
       return sends === before.sends ? before : { ...before, sends };
     });
+    // Heard of later, the same selection is another one.
+    this.#context.sends.change(this.threadKey, (before) =>
+      isHeard(before.choice, this.#heard.get()) ? { ...before, choice: undefined } : before,
+    );
     for (const { dedupe, lost } of this.#branch.get().sends.sends) {
       if (lost && !this.#lost.has(dedupe)) this.#waitForRow(key, dedupe);
     }

@@ -3,6 +3,7 @@
  */
 
 import type { Redo } from "./branch.js";
+import type { Choice } from "./branches.js";
 import type { RopewalkError } from "./errors.js";
 import type { Send } from "./optimistic.js";
 import { Cell, derive, type Readable } from "./store.js";
@@ -15,6 +16,8 @@ export interface ThreadSends {
   readonly retrying?: string | undefined;
   /** What begins a new branch just now. */
   readonly redo?: Redo | undefined;
+  /** Of a conversation: which branch was selected here a moment ago. */
+  readonly choice?: Choice | undefined;
 }
 
 const NONE: ThreadSends = { sends: [], failure: undefined };
@@ -32,8 +35,8 @@ export class Sends {
     const after = change(before);
     if (after === before) return;
     const changed = new Map(threads).set(threadKey, after);
-    const { sends, failure, retrying, redo } = after;
-    if (sends.length === 0 && !failure && !retrying && !redo) changed.delete(threadKey);
+    const { sends, ...rest } = after;
+    if (sends.length === 0 && !Object.values(rest).some(Boolean)) changed.delete(threadKey);
     this.#threads.set(changed);
   }
 }

@@ -234,6 +234,33 @@ describe("a branch that is selected", () => {
     expect([...frames, ...other.frames].every(({ error }) => error === undefined)).toBe(true);
   });
 
+  it.each([false, true])(
+    "is shown at once, and never left for the old one again (answered first: %s)",
+    async (answersFirst) => {
+      const { talk, chat, frames } = await start();
+      const other = talk.branch(KEY, 2, "deux");
+      talk.select(KEY);
+      await waitUntil(() => chat.state.get().branches.length === 1, "both are known");
+      talk.answersFirst = answersFirst;
+      talk.beforeAnswer = () => pause(20);
+      frames.length = 0;
+
+      await chat.selectBranch(other);
+      await Promise.all(talk.told);
+      await waitUntil(() => texts(chat).includes("deux"), "it is on show");
+      await pause(30);
+      talk.select(KEY);
+      await waitUntil(() => texts(chat).includes("TWO"), "another tab has gone back");
+      await pause(30);
+
+      const keys = frames.map(({ thread }) => thread?.key);
+      expect(keys.filter((one, at) => one !== keys[at - 1])).toEqual(
+        keys[0] === KEY ? [KEY, other, KEY] : [other, KEY],
+      );
+      hold(frames);
+    },
+  );
+
   it("B48 is all that a tab that comes later ever shows", async () => {
     const { gateway, talk } = await aConversation();
     const key = talk.branch(KEY, 2, "deux");
@@ -257,6 +284,7 @@ describe("a branch that is selected", () => {
 
     await expect(chat.selectBranch(key)).rejects.toMatchObject({ code: "NOT_FOUND" });
     await waitUntil(() => texts(chat).includes("TWO"), "it is as it was");
+    expect([...frames].some(({ error }) => error?.code === "NOT_FOUND")).toBe(true);
 
     hold(frames);
   });

@@ -64,7 +64,12 @@ export class Conversation {
     handlers.set("agents:agentSelectBranch", async ({ branch }) => {
       await this.beforeTold();
       if (this.refuses) throw new Refusal("NOT_FOUND", "no such branch");
-      this.select(this.#of(branch).key);
+      const { key } = this.#of(branch);
+      if (this.answersFirst) {
+        this.told.push(later(() => this.select(key)));
+        return null;
+      }
+      this.select(key);
       await this.beforeAnswer();
       return null;
     });

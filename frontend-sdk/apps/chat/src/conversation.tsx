@@ -1,11 +1,12 @@
 /** One thread: what was said, what is being said, and what one can say to it. */
 
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type ChatStatus, isBusy, type LiveTurn } from "ropewalk";
 import { useAgentChat } from "ropewalk/react";
 import { agents, api } from "./api.gen.js";
 import { BatchBar } from "./approvals/batch-bar.js";
 import { DecidingProvider, useDeciding } from "./approvals/deciding.js";
+import { BranchingProvider } from "./branches/branching.js";
 import { Composer } from "./composer.js";
 import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
@@ -27,6 +28,8 @@ interface ConversationProps {
   readonly children: ReactNode;
 }
 
+const HOVERS = matchMedia("(hover: hover)");
+
 const WORDS: Record<ChatStatus, string> = {
   loading: "Loading",
   idle: "Ready",
@@ -41,22 +44,30 @@ const WORDS: Record<ChatStatus, string> = {
 /** Statuses that go without saying, but not without being heard. */
 const QUIET: ReadonlySet<ChatStatus> = new Set(["loading", "idle", "completed"]);
 
-export function Conversation(props: ConversationProps): ReactNode {
-  return (
-    <DecidingProvider threadKey={props.threadKey}>
-      <Thread {...props} />
-    </DecidingProvider>
-  );
-}
+type Chat = ReturnType<typeof useAgentChat<typeof api.chat.startRun>>;
 
-function Thread(props: ConversationProps): ReactNode {
-  const { threadKey, waiting, covered, openList, note, children } = props;
+export function Conversation(props: ConversationProps): ReactNode {
+  const { threadKey } = props;
   const chat = useAgentChat(api, {
     threadKey,
     run: api.chat.startRun,
     cancel: api.chat.cancelRun,
     stream: true,
   });
+  const { thread, status } = chat;
+  return (
+    // A branch that is on its way has no run yet.
+    <DecidingProvider
+      threadKey={thread?.key ?? threadKey}
+      none={status === "queued" && thread?.runId === null}
+    >
+      <Thread {...props} chat={chat} />
+    </DecidingProvider>
+  );
+}
+
+function Thread(props: ConversationProps & { readonly chat: Chat }): ReactNode {
+  const { threadKey, waiting, covered, openList, note, children, chat } = props;
   const { messages, live, thread, error } = chat;
   // While another agent waits that was given work, this one goes on; a person is asked all the same.
   const { waiting: here, mine } = useDeciding();
@@ -69,7 +80,7 @@ function Thread(props: ConversationProps): ReactNode {
   const calling = messages.some((message) => message.status === "open");
   const first = messages[0]?.seq === 1 ? messages[0].text : undefined;
   const title = thread?.title ?? first?.slice(0, 80);
-  const { end, scroller, away, jump } = useStickToEnd(messages[0]?.id);
+  const { end, scroller, away, jump } = useStickToEnd(messages[0]?.seq);
 
   useEffect(() => {
     if (title === undefined) return;
@@ -81,9 +92,13 @@ function Thread(props: ConversationProps): ReactNode {
   }, [title, waiting]);
   useEffect(() => {
     // On a phone this would open the keyboard over the chat.
-    if (matchMedia("(hover: hover)").matches) input.current?.focus();
+    if (HOVERS.matches) input.current?.focus();
   }, []);
 
+  const said = useCallback(() => {
+    jump();
+    if (HOVERS.matches) input.current?.focus();
+  }, [jump]);
   const send = (text: string) => {
     jump();
     // A conversation stays with the agent that it was begun with.
@@ -129,7 +144,9 @@ function Thread(props: ConversationProps): ReactNode {
             <EmptyState pick={(text) => void send(text).catch(() => setDraft(text))} />
           )}
           <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
-            <Entries entries={inOrder(steps, live)} />
+            <BranchingProvider chat={chat} said={said}>
+              <Entries entries={inOrder(steps, live)} />
+            </BranchingProvider>
           </div>
           {(status === "queued" || status === "running") && !writing && !calling && (
             <p className="working" data-testid="working">

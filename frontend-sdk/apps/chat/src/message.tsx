@@ -5,8 +5,10 @@
  * show the stored message: nothing jumps, a selection stays.
  */
 
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode } from "react";
 import type { ChatMessage, LivePart, LiveTurn, Part, WaitingSend } from "ropewalk";
+import { Said } from "./branches/edit-message.js";
+import { Under } from "./branches/under.js";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
 import type { Step } from "./steps.js";
@@ -43,22 +45,24 @@ export const Entry = memo(function Entry({ entry }: EntryProps) {
       data-optimistic={message.optimistic}
       aria-label={message.role === "user" ? "You" : "Assistant"}
     >
-      {message.parts.map((part, index) => (
-        <StoredPart
-          // biome-ignore lint/suspicious/noArrayIndexKey: a stored message's parts never move.
-          key={index}
-          part={part}
-          role={message.role}
-          results={results}
-        />
-      ))}
+      <Said message={message}>
+        {message.parts.map((part, index) => (
+          <StoredPart
+            // biome-ignore lint/suspicious/noArrayIndexKey: a stored message's parts never move.
+            key={index}
+            part={part}
+            role={message.role}
+            results={results}
+          />
+        ))}
+      </Said>
       {message.waiting && (
         <p className="note" data-testid="waiting">
           {placeOf(message.waiting)}
         </p>
       )}
       {message.status === "interrupted" && <p className="note">Cut off here.</p>}
-      {message.role === "assistant" && message.text !== "" && <Copy text={message.text} />}
+      {message.role !== "tool" && <Under message={message} />}
     </article>
   );
 });
@@ -138,20 +142,5 @@ function PreparedCall({ text }: { readonly text: string }): ReactNode {
       </header>
       <pre className="draft">{text.slice(-400)}</pre>
     </section>
-  );
-}
-
-function Copy({ text }: { readonly text: string }): ReactNode {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard?.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_500);
-  };
-  return (
-    <button type="button" className="quiet copy" onClick={() => void copy()}>
-      <Icon name={copied ? "check" : "copy"} />
-      <span>{copied ? "Copied" : "Copy"}</span>
-    </button>
   );
 }

@@ -8,7 +8,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 
 const NEAR_PX = 80;
 
-export function useStickToEnd(firstId: string | undefined): {
+export function useStickToEnd(firstSeq: number | undefined): {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly end: RefObject<HTMLDivElement | null>;
   /** Whether the reader is away from the end. */
@@ -57,7 +57,7 @@ export function useStickToEnd(firstId: string | undefined): {
     if (box === null || stuck.current) return;
     box.scrollTop += box.scrollHeight - heightBefore.current;
     heightBefore.current = box.scrollHeight;
-  }, [firstId]);
+  }, [firstSeq]);
 
   return { scroller, end, away, jump };
 }

@@ -30,12 +30,17 @@ export function useDeciding(): Deciding {
 
 interface ProviderProps {
   readonly threadKey: string;
+  /** Show none: another branch begins, and nothing was asked in that yet. */
+  readonly none?: boolean;
   readonly children: ReactNode;
 }
 
-export function DecidingProvider({ threadKey, children }: ProviderProps): ReactNode {
+const NONE: readonly ApprovalRecord[] = [];
+
+export function DecidingProvider({ threadKey, none, children }: ProviderProps): ReactNode {
   const found = useApprovals({ api, threadKey, status: "all", via: "dashboard" });
-  const { pending, decided, approve, reject, edit, decideAll } = found;
+  const { approve, reject, edit, decideAll } = found;
+  const { pending, decided } = none ? { pending: NONE, decided: NONE } : found;
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const me = useMe();
 
