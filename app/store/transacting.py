@@ -1,14 +1,18 @@
 """One transaction and what it owes: announced, rung and dropped after the commit."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from app.domain.errors import StoreUnavailable
 from app.store.database import Connection, Database
 from app.store.notices import put_notices
 from app.store.owed import Listeners, Owed
 from app.store.showing import show_in_root
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -34,5 +38,9 @@ class Transacting:
         await owed.pay(self.listeners)
         for root in sorted(owed.shown - owed.versions.keys()):
             # Not in the same one: it would lock the threads from below up.
-            await self.run(partial(show_in_root, root))
+            try:
+                await self.run(partial(show_in_root, root))
+            except StoreUnavailable as error:
+                # What was done is done, whoever is told of it now; the next change shows it there.
+                log.warning("thread %s does not show yet what was closed below: %s", root, error)
         return result
