@@ -240,12 +240,20 @@ def _plan(row: Row) -> CronPlan:
 
 
 def _state(row: Row) -> CronState:
-    plan = _plan(row)
-    target = plan.target
-    named = f"agent:{target.agent}" if isinstance(target, StartRun) else target.function
+    """Return what is shown of a cron, also of one that only another release understands."""
+    if row["start"] is not None:
+        target = f"agent:{parse_json(row['start'])['agent']}"
+    else:
+        target = parse_json(row["call"])["function"]
     outcome = row["outcome"] or row["error"] or row["run_status"]
     if outcome is None and row["last_slot"] is not None:
         outcome = "called" if row["made_at"] is not None else "fired"
     return CronState(
-        plan.name, named, plan.expression, plan.timezone, row["next_at"], row["last_slot"], outcome
+        row["name"],
+        target,
+        row["expression"],
+        row["timezone"],
+        row["next_at"],
+        row["last_slot"],
+        outcome,
     )

@@ -7,7 +7,7 @@ the next time, so that one stuck thread does not hold up the others.
 
 import logging
 from dataclasses import asdict, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.domain.approval import EXPIRY
@@ -32,11 +32,18 @@ _SCHEDULE = """
 INSERT INTO agent_timers (id, start, due_at, cron) VALUES ($1, $2::text::json, $3, $4)
     ON CONFLICT (id) DO NOTHING
 """
+UNDERSTOOD_WITHIN = timedelta(hours=1)
+"""So long may a release that brings a new kind of start take to arrive at the workers."""
+
 _DUE = """
-SELECT id, thread, run, fact FROM agent_timers
+SELECT id, thread, run, fact, due_at < clock_timestamp() - $2::interval AS is_given_up
+  FROM agent_timers m
  WHERE fired_at IS NULL AND due_at <= clock_timestamp()
+   AND (start IS NULL OR due_at < clock_timestamp() - $2::interval
+        OR NOT EXISTS (SELECT FROM json_object_keys(m.start) k WHERE NOT k = ANY ($3::text[])))
  ORDER BY due_at LIMIT $1
 """
+"""A start that says more than this release knows is left to the one that wrote it, for a while."""
 _START = """
 SELECT start FROM agent_timers m
  WHERE id = $1 AND fired_at IS NULL
@@ -69,7 +76,8 @@ async def cancel(executor: Executor, timer_id: str) -> bool:
 async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> int:
     """Fire due timers, the oldest first; return how many."""
     fired = 0
-    for row in await transacting.database.fetch(_DUE, limit):
+    known = [each.name for each in fields(StartRun)]
+    for row in await transacting.database.fetch(_DUE, limit, UNDERSTOOD_WITHIN, known):
         fired += await _fire(transacting, settler, row)
     return fired
 
@@ -83,7 +91,10 @@ async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
         log.warning("the scheduled start %s is refused: %s", row["id"], error.message)
         reason = error.message
     except (LookupError, TypeError, ValueError) as error:
-        # Written by another release: the other timers must not wait behind it for ever.
+        if not row["is_given_up"]:
+            log.info("the scheduled start %s is left to another release: %r", row["id"], error)
+            return False
+        # Nobody understands it: the other timers must not wait behind it for ever.
         log.exception("the scheduled start %s is not understood", row["id"])
         reason = f"not understood: {error!r}"
     return bool(await transacting.database.fetch(_FIRED, row["id"], storable_text(reason)))

@@ -152,6 +152,53 @@ async def test_b26_a_cron_that_is_not_understood_does_not_stop_the_others(
     assert caplog.text.count("the cron a is not understood here") == 1
 
 
+async def test_a_cron_of_a_newer_release_is_listed_beside_the_others(
+    worlds: list[StoreWorld], database_url: str
+) -> None:
+    world = worlds[0]
+    await world.crons.hold(Deck.of([replace(a_plan(), name="a"), a_plan()]), arriving=True)
+    async with Database(database_url, size=1) as database:
+        await database.fetch(
+            "UPDATE agent_crons SET overlap = 'novel', "
+            "start = (start::jsonb || '{\"novel\": 1}'::jsonb)::json WHERE name = 'a'"
+        )
+
+    listed = await world.crons.crons()
+
+    assert [(cron.name, cron.target) for cron in listed] == [
+        ("a", "agent:ticking"),
+        ("tick", "agent:ticking"),
+    ]
+
+
+@pytest.mark.parametrize("more", ['"novel": 1', '"on_busy": "novel"'], ids=["field", "word"])
+async def test_a_start_of_a_newer_release_is_left_to_its_workers_for_a_while(
+    worlds: list[StoreWorld], database_url: str, more: str
+) -> None:
+    world, past = worlds[0], datetime.now(UTC) - timedelta(minutes=1)
+    for timer_id, due in (("newer", past), ("known", past + timedelta(seconds=1))):
+        await world.store.schedule(timer_id, a_start(run_id=timer_id, thread_key=timer_id), due)
+    async with Database(database_url, size=1) as database:
+        await database.fetch(
+            "UPDATE agent_timers SET start = (start::jsonb || $1::text::jsonb)::json "
+            "WHERE id = 'newer'",
+            f"{{{more}}}",
+        )
+        fired = await world.store.fire_due(10)
+        (left,) = await database.fetch("SELECT id FROM agent_timers WHERE fired_at IS NULL")
+
+        await database.fetch("UPDATE agent_timers SET due_at = due_at - interval '1 hour'")
+        given_up = await world.store.fire_due(10)
+        (failed,) = await database.fetch(
+            "SELECT id, error FROM agent_timers WHERE error IS NOT NULL"
+        )
+
+    assert (fired, left["id"]) == (1, "newer")
+    assert (given_up, failed["id"]) == (1, "newer")
+    assert failed["error"].startswith("not understood")
+    assert world.around.rung == ["known"]
+
+
 @pytest.mark.req("SCH-06")
 async def test_b95_what_was_missed_is_logged(
     worlds: list[StoreWorld], database_url: str, caplog: pytest.LogCaptureFixture
