@@ -154,8 +154,11 @@ class NewDecision:
     edited_input: dict[str, Json] | None = None
     shown: str | None = None
 
-    def to_json(self, by: Decider) -> dict[str, Json]:
-        """Return the value of the step that records the decision."""
+    def to_json(self, by: Decider, approval: Approval) -> dict[str, Json]:
+        """Return the value of the step that records the decision.
+
+        ``shown`` names the arguments that were approved: the call is made with these, or not.
+        """
         value: dict[str, Json] = {
             "decision": self.decision.value,
             "by": by.identity.user_id,
@@ -163,6 +166,8 @@ class NewDecision:
         }
         if self.edited_input is not None:
             value["input"] = self.edited_input
+        elif self.decision is Decision.APPROVED:
+            value["shown"] = input_hash(approval.input)
         return value
 
     def repeats(self, approval: Approval, by: Decider) -> bool:

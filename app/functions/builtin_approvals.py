@@ -13,8 +13,8 @@ from pydantic.alias_generators import to_camel
 
 from app.authoring.contexts import ActionContext, QueryContext
 from app.authoring.functions import FunctionKind, ServerFunction, action
-from app.domain.approval import Approval, Decider, Decision, NewDecision, Place
-from app.domain.errors import ClientFault, InvalidArgument, NotFound
+from app.domain.approval import Approval, ApprovalStatus, Decider, Decision, NewDecision, Place
+from app.domain.errors import ClientFault, Conflict, InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.override import UNGOVERNED, Governed
 from app.domain.ports import GovernanceReader
@@ -32,8 +32,11 @@ Reason = Annotated[str, Field(max_length=MAX_REASON)]
 Edit = dict[str, JsonValue]
 Via = Literal["api", "cli", "dashboard"]
 
-CheckInput = Callable[[str, str, Mapping[str, Json]], None]
-"""Raises ``InvalidArgument`` when a tool of an agent does not take these arguments."""
+Misfit = Callable[[str, str, Mapping[str, Json]], str | None]
+"""Returns why a tool of an agent does not take these arguments; ``None``: it does.
+
+Raises ``Conflict`` when there is no such tool any more.
+"""
 
 
 class ApprovalDecision(BaseModel):
@@ -55,7 +58,7 @@ class ApprovalFunctions:
         self,
         runs: AgentRuns,
         agents: Mapping[str, AgentCard],
-        check_input: CheckInput,
+        misfit: Misfit,
         *,
         open_threads_decide: bool,
         governance: GovernanceReader,
@@ -65,7 +68,7 @@ class ApprovalFunctions:
         Args:
             runs: the stores.
             agents: by slug.
-            check_input: says whether a tool takes what a person made of its arguments.
+            misfit: says whether a tool, as its code is now, takes some arguments.
             open_threads_decide: whether whoever knows an ownerless thread's key may decide
                 its approvals (R9).
             governance: says what operators say of the agents.
@@ -73,7 +76,7 @@ class ApprovalFunctions:
         self._governance = governance
         self._runs = runs
         self._agents = agents
-        self._check_input = check_input
+        self._misfit = misfit
         self._open_threads = open_threads_decide
 
     def functions(self) -> Sequence[ServerFunction[..., Any]]:
@@ -201,6 +204,7 @@ class ApprovalFunctions:
                     governance=governance,
                 )
                 self._check_edit(approval, each)
+                await self._check_code(approval, each)
             thread_id = approval.thread_id
         return await self._runs.store.decide(thread_id, decisions, by)
 
@@ -212,7 +216,34 @@ class ApprovalFunctions:
             raise InvalidArgument("editedInput goes with an approval; a denied call does not run")
         if not approval.rules.editable:
             raise InvalidArgument(f"the arguments of {approval.name} may not be changed")
-        self._check_input(approval.agent, approval.name, edited)
+        wrong = self._misfit(approval.agent, approval.name, edited)
+        if wrong is not None:
+            raise InvalidArgument(f"editedInput does not fit {approval.name}: {wrong}")
+
+    async def _check_code(self, approval: Approval, decision: NewDecision) -> None:
+        """Refuse to approve what the tool does not take any more: another one was shown (B32).
+
+        A run that is pinned to other code than is loaded here goes on with its own.
+        """
+        card = self._agents.get(approval.agent)
+        if (
+            card is None
+            or approval.name not in card.tools
+            or decision.decision is not Decision.APPROVED
+            or decision.edited_input is not None
+            or approval.status is not ApprovalStatus.PENDING
+        ):
+            return
+        given = approval.input if isinstance(approval.input, dict) else {}
+        wrong = self._misfit(approval.agent, approval.name, given)
+        if wrong is None:
+            return
+        run = await self._runs.reader.run(approval.run_id)
+        if run is None or run.agent_version in {None, card.version}:
+            raise Conflict(
+                f"{approval.name} takes other arguments than when this was asked: {wrong}",
+                {"input": approval.input},
+            )
 
     def _may_decide(self, approval: Approval, caller: Identity, governed: Governed) -> bool:
         return may_decide(

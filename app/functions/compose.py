@@ -6,14 +6,14 @@ from app.authoring.agent import Agent
 from app.authoring.binding import bound_tool
 from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_schema import ArgumentsRefused
-from app.domain.errors import Conflict, InvalidArgument
+from app.domain.errors import Conflict
 from app.domain.override import Governed
 from app.domain.ports import OverrideStore
 from app.domain.ports.branches import BranchStore
 from app.domain.storable import Json
 from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_admin import AdminFunctions
-from app.functions.builtin_approvals import ApprovalFunctions, CheckInput
+from app.functions.builtin_approvals import ApprovalFunctions, Misfit
 from app.functions.builtin_branches import BranchFunctions
 from app.functions.builtin_calls import AgentCallFunctions
 from app.functions.builtin_governance import GovernanceFunctions
@@ -66,7 +66,7 @@ def compose_functions(
     approvals = ApprovalFunctions(
         runs,
         agents,
-        _check_input(agents, registry),
+        _misfit(agents, registry),
         open_threads_decide=open_threads_decide,
         governance=governance,
     )
@@ -105,8 +105,8 @@ class Ungoverned:
         return Governed()
 
 
-def _check_input(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> CheckInput:
-    def check(agent: str, tool: str, arguments: Mapping[str, Json]) -> None:
+def _misfit(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> Misfit:
+    def misfit(agent: str, tool: str, arguments: Mapping[str, Json]) -> str | None:
         card = agents.get(agent)
         offered = None if card is None else card.tools.get(tool)
         if offered is None:
@@ -114,6 +114,7 @@ def _check_input(agents: Mapping[str, AgentCard], catalog: FunctionCatalog) -> C
         try:
             bound_tool(offered, catalog).parameters.validate(dict(arguments))
         except ArgumentsRefused as refused:
-            raise InvalidArgument(f"editedInput does not fit {tool}: {refused.wrong}") from None
+            return refused.wrong
+        return None
 
-    return check
+    return misfit

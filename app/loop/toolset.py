@@ -24,13 +24,13 @@ from app.authoring.function_tool import FunctionCatalog
 from app.authoring.tool_context import Dispatch, ToolContext, ToolError
 from app.authoring.tool_schema import ArgumentsRefused
 from app.authoring.tools import Offer, Tool
-from app.domain.approval import Decision, approval_step, expiry_fact
+from app.domain.approval import Decision, approval_step, expiry_fact, input_hash
 from app.domain.errors import ClientFault
 from app.domain.facts import NewTimer, child_fact
 from app.domain.message import MessageStatus, Part, result_key
 from app.domain.record import FilledMessage, Writes
 from app.domain.retry import RetryPolicy
-from app.domain.storable import Json, encode
+from app.domain.storable import Json, decode, encode
 from app.engine.durable_run import DurableRun
 from app.engine.steps import (
     MISSING,
@@ -44,6 +44,7 @@ from app.loop.concurrently import concurrently
 from app.loop.delegation import Errand, outcome_of_child, waits_for
 from app.loop.drafts import Drafts
 from app.loop.gate import STANDING, Gate, unknown_tool
+from app.loop.parts import input_of
 from app.loop.planned import PlannedCall
 from app.loop.results import Outcome, failed, outcome_of, what_failed, what_took_too_long
 from app.loop.state import StepState
@@ -101,10 +102,9 @@ class Toolset:
         """Start the child of each call that another agent answers, and note it."""
         for call in calls:
             tool = self.tools.get(call.call.tool_name)
-            decision = self.decision(call)
-            is_wanted = call.id not in errands and _refusal(decision) is None
+            is_wanted = call.id not in errands and self.refusal(call) is None
             if isinstance(tool, ChildTool) and is_wanted:
-                edited = _edited(decision)
+                edited = _edited(self.decision(call))
                 asked = call if edited is None else call.with_arguments(edited)
                 errands[call.id] = Errand(self.run, asked, tool)
                 await errands[call.id].begin()
@@ -132,6 +132,11 @@ class Toolset:
                 batches.append([call])
             may_join = not is_alone
         return batches
+
+    def refusal(self, call: PlannedCall) -> Outcome | None:
+        """Return what the model is told of a call that may not be made."""
+        decision = self.decision(call)
+        return _refusal(decision) or _of_other_arguments(decision, call)
 
     def decision(self, call: PlannedCall) -> Json:
         """Return the recorded decision on a call, or ``None``."""
@@ -166,11 +171,10 @@ class _Call:
         return await self.toolset.drafts.result(recorded, self.planned.id)
 
     async def _body(self, step: StepContext) -> StepResult:
-        decision = self.toolset.decision(self.planned)
-        outcome = _refusal(decision)
+        outcome = self.toolset.refusal(self.planned)
         if outcome is not None:
             return self._result(outcome)
-        edited = _edited(decision)
+        edited = _edited(self.toolset.decision(self.planned))
         if self.errand is not None:
             outcome = self.errand.outcome
         outcome = outcome or await self._perform(step, edited)
@@ -266,3 +270,13 @@ def _refusal(decision: Json) -> Outcome | None:
     reason = decision.get("reason")
     said = f" Reason: {reason}" if reason else ""
     return failed(f"The call was not approved, so it did not run.{said}")
+
+
+def _of_other_arguments(decision: Json, planned: PlannedCall) -> Outcome | None:
+    """Return what the model is told if a person approved other arguments than the call has."""
+    shown = decision.get("shown") if isinstance(decision, dict) else None
+    if shown is None or shown == input_hash(decode(encode(input_of(planned.call)))):
+        return None
+    name = planned.call.tool_name
+    log.error("%s does not run: other arguments were approved than call %s has", name, planned.id)
+    return failed(f"{name} did not run: other arguments were approved than the call has.")

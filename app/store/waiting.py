@@ -150,7 +150,7 @@ async def decide(
             approval.id,
             approval.run_id,
             approval_step(each.tool_call_id),
-            encode(each.to_json(by)).encode(),
+            encode(each.to_json(by, approval)).encode(),
             each.decision.value,
             by.identity.user_id,
             by.place.value,

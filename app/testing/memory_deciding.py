@@ -78,4 +78,4 @@ def _store(db: MemoryDatabase, approval: Approval, decision: NewDecision, by: De
         version=thread.version + 1,
     )
     step = approval_step(approval.tool_call_id)
-    db.steps[run.id].setdefault(step, (run.turn, encode(decision.to_json(by))))
+    db.steps[run.id].setdefault(step, (run.turn, encode(decision.to_json(by, approval))))
