@@ -9,8 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from jwt import PyJWK, PyJWKClient, PyJWKClientError
-from jwt.exceptions import PyJWKError, PyJWKSetError
+from jwt import PyJWK, PyJWKClient, PyJWTError
 
 from app.domain.errors import TransientFault, Unauthenticated
 
@@ -78,12 +77,18 @@ class Jwks:
                 return
             self._ask_again_at = self._clock() + COOL_DOWN_S
             try:
-                fetched = await asyncio.to_thread(self._client.get_jwk_set)
-            except (PyJWKClientError, PyJWKSetError, PyJWKError, ValueError, OSError) as error:
+                # The client's own limit is for each piece of an answer, and there may be many.
+                async with asyncio.timeout(FETCH_TIMEOUT_S):
+                    keys = await asyncio.to_thread(self._published)
+            except (PyJWTError, ValueError, TypeError, RecursionError, OSError) as error:
                 # The caller sees by the age of the keys what that means.
-                log.warning("the identity provider's keys cannot be fetched: %s", error)
+                log.warning("the identity provider's keys cannot be fetched: %r", error)
                 if self._age() <= STALE_S:
                     self._ask_again_at = self._clock() + REST_S
                 return
-            self._keys = [key for key in fetched.keys if key.public_key_use in {"sig", None}]
-            self._fetched_at = self._clock()
+            self._keys, self._fetched_at = keys, self._clock()
+
+    def _published(self) -> Sequence[PyJWK]:
+        """Fetch; blocks."""
+        fetched = self._client.get_jwk_set()
+        return [key for key in fetched.keys if key.public_key_use in {"sig", None}]

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from app.domain.errors import TransientFault, Unauthenticated
+from app.http import jwks
 from app.http.identity import Authenticator, IdentitySettings
 from app.http.jwks import COOL_DOWN_S, FRESH_S, REST_S, STALE_S
 from app.testing.world import HandClock
@@ -33,13 +34,25 @@ class Provider(BaseHTTPRequestHandler):
     keys: ClassVar[list[dict[str, Any]]] = []
     asked: ClassVar[int] = 0
     away: ClassVar[bool] = False
+    raw: ClassVar[bytes | None] = None
+    drips: ClassVar[threading.Event | None] = None
 
     def do_GET(self) -> None:
         """Answer with the key set."""
         type(self).asked += 1
+        if self.drips is not None or self.raw is not None:
+            self._answer_oddly()
+            return
         self.send_response(500 if self.away else 200)
         self.end_headers()
         self.wfile.write(json.dumps({"keys": self.keys}).encode())
+
+    def _answer_oddly(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.raw or b"")
+        while self.drips is not None and not self.drips.wait(0.05):
+            self.wfile.write(b" ")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
         """Say nothing."""
@@ -243,3 +256,43 @@ async def test_a_published_secret_is_no_key(provider: tuple[type[Provider], str]
 
     with pytest.raises(Unauthenticated):
         await authenticator.authenticate(signed(secret, "s", "HS256"))
+
+
+async def test_a_provider_that_never_ends_its_answer_is_away(
+    provider: tuple[type[Provider], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jwks, "FETCH_TIMEOUT_S", 0.3)
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    await authenticator.authenticate(token)
+
+    handler.drips = threading.Event()
+    clock.now_s += FRESH_S + 1
+    try:
+        async with asyncio.timeout(5):
+            identity = await authenticator.authenticate(token)
+    finally:
+        handler.drips.set()
+
+    assert identity.user_id == "ann"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"[]", b'{"keys":[1]}', b'{"keys":[{"kty":"oct","k":"AQAB","use":[]}]}', b"[" * 100_000],
+)
+async def test_an_answer_that_is_no_key_set_is_none(
+    provider: tuple[type[Provider], str], raw: bytes
+) -> None:
+    handler, url = provider
+    handler.keys = [published(RSA, "r")]
+    authenticator, clock = an_authenticator(url)
+    token = signed(RSA, "r", "RS256")
+    await authenticator.authenticate(token)
+
+    handler.raw = raw
+    clock.now_s += FRESH_S + 1
+
+    assert (await authenticator.authenticate(token)).user_id == "ann"
