@@ -158,7 +158,7 @@ class BranchFunctions:
         model: str | None,
     ) -> dict[str, JsonValue]:
         again = asked.policy.get("model") if model is None else model
-        turns = asked.policy.get("maxTurns")
+        turns, form = asked.policy.get("maxTurns"), asked.policy.get("outputSchema")
         card = await self._startable(asked.agent, ctx.auth, again)
         prompt = Prompt(
             agent=asked.agent,
@@ -167,6 +167,7 @@ class BranchFunctions:
             author=ctx.auth.user_id,
             model=again if isinstance(again, str) else None,
             max_turns=turns if isinstance(turns, int) else None,
+            output_schema=form if isinstance(form, dict) else None,
             dedupe=ctx.dedupe,
             agent_version=card.version,
             timeout=card.timeout,

@@ -32,6 +32,15 @@ class Session:
         assert answer.status_code == 202, answer.text
         return str(answer.json()["runId"])
 
+    def regenerate(self) -> "tuple[Session, str]":
+        """Have the last run answered again; return the branch and the run."""
+        address = f"{self._dev.url}/agents/{self.agent}/sessions/{self.key}/regenerate"
+        answer = httpx2.post(address, timeout=10)
+        assert answer.status_code == 202, answer.text
+        branch = Session(self._dev, self.agent)
+        branch.key = answer.json()["sessionId"]
+        return branch, str(answer.json()["runId"])
+
     def cancel(self, run_id: str) -> bool:
         """Cancel a run; return whether this ended it."""
         answer = httpx2.post(f"{self._dev.url}/runs/{run_id}/cancel", timeout=10)

@@ -188,7 +188,9 @@ async def test_copies_are_rows_of_their_own_that_say_the_same(gateway: Gateway) 
 
 
 async def test_what_was_chosen_for_a_run_holds_for_its_branch(gateway: Gateway) -> None:
-    started = await call(gateway, "agentRun", agent="support", input="hi", model="test:slow")
+    form = {"type": "object", "properties": {"sum": {"type": "integer"}}}
+    chosen = {"model": "test:slow", "outputSchema": form}
+    started = await call(gateway, "agentRun", agent="support", input="hi", **chosen)
     await answer(gateway, "yes")
 
     same = await call(gateway, "agentRegenerate", key=started["key"])
@@ -196,7 +198,7 @@ async def test_what_was_chosen_for_a_run_holds_for_its_branch(gateway: Gateway) 
     other = await call(gateway, "agentRegenerate", key=started["key"], model="test:fast")
 
     found = [await gateway.backend.reader.run(each["id"]) for each in (same, other)]
-    assert [run and run.policy for run in found] == [{"model": "test:slow"}, {"model": "test:fast"}]
+    assert [run and run.policy for run in found] == [chosen, {**chosen, "model": "test:fast"}]
 
 
 async def test_threads_are_listed_by_their_roots(gateway: Gateway) -> None:

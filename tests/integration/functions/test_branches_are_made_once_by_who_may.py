@@ -281,3 +281,18 @@ async def test_a_run_that_is_at_work_is_left_to_it(gateway: Gateway) -> None:
     assert await gateway.backend.store.holds(working.fence)
     assert (await call(gateway, "agentThread", key=branch))["status"] == "completed"
     assert (await call(gateway, "agentThread", key=KEY))["status"] == "running"
+
+
+async def test_a_conversation_has_so_many_branches_and_no_more(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.branching.MAX_BRANCHES", 2)
+    await ask(gateway, "one")
+    for _ in range(2):
+        await call(gateway, "agentRegenerate", key=KEY)
+        await answer(gateway, "another")
+
+    with pytest.raises(Conflict, match="at most 2 branches"):
+        await call(gateway, "agentRegenerate", key=KEY)
+
+    assert await branch_count(gateway) == 2
