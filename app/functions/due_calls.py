@@ -12,10 +12,10 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from app.authoring.functions import FunctionKind
-from app.domain.errors import ChatError, StoreUnavailable, TransientFault
+from app.domain.errors import ChatError, InvalidArgument, StoreUnavailable, TransientFault
 from app.domain.identity import Identity
 from app.domain.ports.schedules import CallStore
-from app.domain.scheduled import DueCall
+from app.domain.scheduled import CallTarget, DueCall
 from app.domain.storable import Json, decode
 from app.functions.registry import FunctionRegistry
 
@@ -27,7 +27,8 @@ LEASE = timedelta(seconds=15)
 _RENEW_EVERY_S = 5.0
 _LOOK_EVERY_S = 1.0
 TRIES = 8
-"""How often a call is tried whose database or services are away."""
+"""How often a call is tried whose database or services are away, or whose arguments are those of
+another release: a worker of it may be the next one to claim it."""
 _FIRST_WAIT = timedelta(seconds=2)
 _LONGEST_WAIT = timedelta(minutes=2)
 _UNKNOWN_AFTER = timedelta(hours=1)
@@ -49,6 +50,10 @@ class CallFunction(Protocol):
     ) -> Json:
         """Return what the function answers."""
         ...
+
+
+class _FitsElsewhere(TransientFault):
+    """The arguments were right when the call was scheduled, and are not what is taken here."""
 
 
 class DueCalls:
@@ -123,16 +128,16 @@ class DueCalls:
         target = due.target
         error: str | None = None
         try:
-            arguments = decode(target.arguments)
             await self._call(
                 target.function,
-                arguments if isinstance(arguments, dict) else {},
+                self._arguments(target),
                 caller=target.caller,
                 dedupe=f"scheduled:{due.id}",
                 internal=True,
             )
         except TransientFault as fault:
-            if due.attempts < TRIES and self._may_be_tried_again(target.function):
+            is_begun = not isinstance(fault, _FitsElsewhere)
+            if due.attempts < TRIES and not (is_begun and self._is_single(target.function)):
                 wait = min(_FIRST_WAIT * (1 << due.attempts - 1), _LONGEST_WAIT)
                 log.warning("%s, scheduled, is put off by %s: %s", target.function, wait, fault)
                 await self._store.put_off(due.id, wait)
@@ -144,10 +149,25 @@ class DueCalls:
             log.warning("%s, scheduled as %s, failed: %s", target.function, due.id, error)
         await self._store.settle(due.id, error)
 
-    def _may_be_tried_again(self, ref: str) -> bool:
-        """Whether a fault has left nothing behind: of an action, nobody knows."""
+    def _arguments(self, target: CallTarget) -> Mapping[str, Any]:
+        """Return the arguments of a call.
+
+        Raises:
+            _FitsElsewhere: they do not fit.
+        """
+        stored, found = decode(target.arguments), self._functions.lookup(target.function)
+        arguments = stored if isinstance(stored, dict) else {}
+        try:
+            if found is not None:
+                found.signature.take(arguments)
+        except InvalidArgument as error:
+            raise _FitsElsewhere(error.message) from error
+        return arguments
+
+    def _is_single(self, ref: str) -> bool:
+        """Whether nobody knows what a fault has left behind: of an action."""
         found = self._functions.lookup(ref)
-        return found is not None and (
+        return found is None or not (
             found.function.kind is FunctionKind.MUTATION or found.function.idempotent
         )
 

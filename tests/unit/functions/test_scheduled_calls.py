@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +12,9 @@ from app.authoring.contexts import ActionContext, MutationContext, QueryContext
 from app.authoring.functions import ServerFunction, action, mutation, query
 from app.domain.errors import Conflict, InvalidArgument, NotFound, TransientFault
 from app.domain.identity import Identity
+from app.domain.scheduled import CallTarget
 from app.domain.storable import Json
-from app.functions.due_calls import DueCalls
+from app.functions.due_calls import TRIES, DueCalls
 from app.testing.memory_database import MemoryCall
 from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld
@@ -134,6 +135,26 @@ async def until_made(world: StoreWorld, call_id: str) -> str | None:
     """Wait until a call is over and return its error."""
     await wait_until(lambda: stored(world, call_id).made_at, description="the call is over")
     return stored(world, call_id).error
+
+
+@pytest.mark.parametrize("ref", ["team:note", "team:send"])
+async def test_a_call_with_the_arguments_of_another_release_is_left_to_its_workers(
+    backend: Backend, world: StoreWorld, ref: str
+) -> None:
+    past = datetime.now(UTC) - timedelta(minutes=1)
+    await backend.calls.put("newer", CallTarget(ref, '{"novel":1}', ANN), past)
+
+    async with making(backend):
+        call = stored(world, "newer")
+        await wait_until(lambda: call.due_at > past, description="it is put off")
+    before = call.made_at
+    call.due_at, call.attempts = past, TRIES - 1
+    async with making(backend):
+        error = await until_made(world, "newer")
+
+    assert (before, made) == (None, [])
+    assert error is not None
+    assert "novel: there is no such argument" in error
 
 
 @pytest.mark.req("SCH-04")
