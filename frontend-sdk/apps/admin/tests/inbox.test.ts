@@ -8,11 +8,22 @@ import { onwards, promiseOf } from "../src/inbox/consequence.js";
 import { decideMany, sentenceOf } from "../src/inbox/deciding.js";
 import { argumentsIn, argumentsOf, fieldsFor, troublesOf } from "../src/inbox/fields.js";
 import { byThread, goneFrom, perRun } from "../src/inbox/grouping.js";
+import { keptFrom } from "../src/ui/use-kept.js";
 import { anApproval, at } from "./build.js";
 
 const ONE = anApproval({ id: "a1", toolCallId: "c1", key: "t1", runId: "r1" });
 const TWO = anApproval({ id: "a2", toolCallId: "c2", key: "t2", runId: "r2" });
 const THREE = anApproval({ id: "a3", toolCallId: "c3", key: "t1", runId: "r1" });
+
+test("rows that say the same stay the same objects, whatever goes away around them", () => {
+  const idOf = ({ id }: ApprovalRecord) => id;
+  const first = keptFrom(new Map(), [ONE, TWO, THREE], idOf);
+  const next = keptFrom(first, [{ ...TWO }, { ...THREE, mayDecide: false }], idOf);
+
+  expect(next.get("a2")?.row).toBe(TWO);
+  expect(next.get("a3")?.row).toMatchObject({ id: "a3", mayDecide: false });
+  expect([...next.keys()]).toEqual(["a2", "a3"]);
+});
 
 describe("grouping", () => {
   test("calls of a thread stand together, in the order in which threads came", () => {
@@ -84,6 +95,23 @@ describe("APR-15, APR-16: a batch", () => {
     expect(failures).toEqual([
       "desk in t1 (pay): It was already rejected by ada. None of its 2 calls was decided.",
     ]);
+  });
+
+  test("of many threads asks for a few at a time: a socket takes no more than so many calls", async () => {
+    let [open, most] = [0, 0];
+    const call = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((done) => setTimeout(done));
+      open -= 1;
+    };
+    const many = Array.from({ length: 100 }, (_, index) => ({ ...ONE, key: `t${index}` }));
+
+    const client = { call } as unknown as Parameters<typeof decideMany>[0];
+    const outcome = await decideMany(client, many, { decision: "denied" });
+
+    expect(outcome).toEqual({ decided: 100, failures: [] });
+    expect(most).toBe(16);
   });
 
   test("of more than the server takes at once is sent in parts", async () => {

@@ -3,11 +3,14 @@
 import type { ApprovalRecord } from "ropewalk";
 import type { AgentDetail, ToolView } from "../admin.gen.js";
 
+/** What cards need of an agent: it stays as it is while its runs come and go. */
+export type Tools = Pick<AgentDetail, "slug" | "tools">;
+
 export function toolOf(
-  agents: readonly AgentDetail[] | undefined,
+  agents: readonly Tools[],
   { agent, name }: Pick<ApprovalRecord, "agent" | "name">,
 ): ToolView | undefined {
-  return agents?.find(({ slug }) => slug === agent)?.tools.find((tool) => tool.name === name);
+  return agents.find(({ slug }) => slug === agent)?.tools.find((tool) => tool.name === name);
 }
 
 /** Return what the tool does, as its author told the model: the first paragraph. */

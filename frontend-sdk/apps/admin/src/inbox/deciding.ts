@@ -18,6 +18,9 @@ type Edit = Readonly<Record<string, unknown>>;
 /** As the server takes them in one call. */
 const BATCH = 200;
 
+/** A socket takes so many calls at once, and other things want to be asked besides. */
+const AT_ONCE = 16;
+
 export interface Verdict {
   readonly decision: ApprovalDecision;
   readonly reason?: string;
@@ -49,9 +52,14 @@ export async function decideMany(
   approvals: readonly ApprovalRecord[],
   verdict: Verdict,
 ): Promise<BatchOutcome> {
-  const outcomes = await Promise.all(
-    byThread(approvals).map((group) => decideGroup(client, group, verdict)),
-  );
+  const left = [...byThread(approvals)];
+  const outcomes: BatchOutcome[] = [];
+  const takeTurns = async (): Promise<void> => {
+    for (let group = left.shift(); group !== undefined; group = left.shift()) {
+      outcomes.push(await decideGroup(client, group, verdict));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
   return {
     decided: outcomes.reduce((all, { decided }) => all + decided, 0),
     failures: outcomes.flatMap(({ failures }) => failures),
