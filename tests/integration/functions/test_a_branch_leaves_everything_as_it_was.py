@@ -189,7 +189,7 @@ async def test_copies_are_rows_of_their_own_that_say_the_same(gateway: Gateway) 
 
 async def test_what_was_chosen_for_a_run_holds_for_its_branch(gateway: Gateway) -> None:
     form = {"type": "object", "properties": {"sum": {"type": "integer"}}}
-    chosen = {"model": "test:slow", "outputSchema": form}
+    chosen: dict[str, Any] = {"model": "test:slow", "outputSchema": form}
     started = await call(gateway, "agentRun", agent="support", input="hi", **chosen)
     await answer(gateway, "yes")
 
