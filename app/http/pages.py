@@ -65,7 +65,7 @@ class BuiltPage(StaticFiles):
         if not self._has(path) and self._is_address(path):
             path = "index.html"
         response = await super().get_response(path, scope)
-        immutable = path.startswith("assets/") and response.status_code == 200
+        immutable = path.startswith("assets/") and response.status_code in {200, 206, 304}
         response.headers["cache-control"] = (
             "public, max-age=31536000, immutable" if immutable else "no-cache"
         )

@@ -57,9 +57,15 @@ async def test_a_script_is_kept_and_a_missing_one_is_not_the_page(
 ) -> None:
     async with serving().client() as client:
         script = await client.get("/admin/assets/app-1a2b.js")
+        known = {"if-none-match": script.headers["etag"]}
+        again = await client.get("/admin/assets/app-1a2b.js", headers=known)
         missing = await client.get("/admin/assets/old.js")
 
     assert script.headers["cache-control"].endswith("immutable")
+    assert (again.status_code, again.headers["cache-control"]) == (
+        304,
+        script.headers["cache-control"],
+    )
     assert missing.status_code == 404
 
 
