@@ -12,7 +12,6 @@ export function Under({ message }: { readonly message: ChatMessage }): ReactNode
   const ways = branching?.ways.get(id);
   return (
     <div className="under">
-      {role === "assistant" && text !== "" && <Copy text={text} />}
       {branching?.last === id && (
         <button
           type="button"
@@ -24,6 +23,7 @@ export function Under({ message }: { readonly message: ChatMessage }): ReactNode
           <span>Regenerate</span>
         </button>
       )}
+      {role === "assistant" && text !== "" && <Copy text={text} />}
       {branching?.editable.has(id) && <Edit message={message} />}
       {ways && <Versions seq={message.seq} ways={ways} />}
     </div>
