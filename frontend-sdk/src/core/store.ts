@@ -65,7 +65,16 @@ export class Cell<T> implements Readable<T> {
       held.add(this as Cell<unknown>);
       return;
     }
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (thrown) {
+        // It is uncaught, as what an event handler throws; the others are told all the same.
+        queueMicrotask(() => {
+          throw thrown;
+        });
+      }
+    }
   }
 }
 

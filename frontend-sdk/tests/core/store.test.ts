@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { Cell, derive } from "../../src/core/store.js";
+import { describe, expect, it, vi } from "vitest";
+import { batch, Cell, derive } from "../../src/core/store.js";
 
 describe("a readable", () => {
   it("tells of a change, and of nothing else", () => {
@@ -39,6 +39,29 @@ describe("a readable", () => {
     cell.set(4);
 
     expect(told).toBe(1);
+  });
+
+  it("goes on telling the others when one throws, in a batch too", () => {
+    const uncaught: (() => void)[] = [];
+    vi.stubGlobal("queueMicrotask", (then: () => void) => uncaught.push(then));
+    const [a, b] = [new Cell(1), new Cell(1)];
+    const told: string[] = [];
+    a.subscribe(() => {
+      throw new Error("mine");
+    });
+    a.subscribe(() => told.push("a"));
+    b.subscribe(() => told.push("b"));
+
+    a.set(2);
+    batch(() => {
+      a.set(3);
+      b.set(3);
+    });
+    vi.unstubAllGlobals();
+
+    expect(told).toEqual(["a", "a", "b"]);
+    expect(uncaught).toHaveLength(2);
+    expect(uncaught[0]).toThrow("mine");
   });
 
   it("goes on telling the others when one stops in the middle", () => {
