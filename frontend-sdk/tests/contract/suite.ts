@@ -11,11 +11,13 @@ import type {
   AgentStateView,
   ChatClient,
   ChatState,
+  ForkOptions,
   SubscriptionView,
   ThreadView,
   WaitingSend,
 } from "../../src/core/index.js";
 import { aMessage, aThread } from "../support/builders.js";
+import { Conversation } from "../support/conversation.js";
 import { Refusal } from "../support/gateway.js";
 import { api, bubbles, connect, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
@@ -33,6 +35,10 @@ export type AnyChat = ChatState & {
   readonly approve: (toolCallId: string) => Promise<void>;
   readonly reject: (toolCallId: string, reason?: string) => Promise<void>;
   readonly retry: () => Promise<void>;
+  readonly regenerate: (messageId?: string) => Promise<string>;
+  readonly editMessage: (messageId: string, text: string) => Promise<string>;
+  readonly selectBranch: (key: string) => Promise<void>;
+  readonly fork: (messageId?: string, options?: ForkOptions) => Promise<string>;
 };
 export type AnyAgent = AgentState & {
   readonly run: (input: string, args?: { mode?: string }) => Promise<unknown>;
@@ -280,6 +286,44 @@ export function contract(adapter: Adapter): void {
       await waitUntil(() => chat.now().messages.length === 4, "all are there");
 
       expect(chat.now()).toMatchObject({ status: "completed", live: [], pending: false });
+    });
+  });
+
+  describe(`${adapter.name}: a conversation`, () => {
+    it("B97 shows the selected branch, and does all that one can to it", async () => {
+      const gateway = await startGateway();
+      gateway.handlers.set("agents:agentFork", () => ({ key: "t-2" }));
+      const talk = new Conversation(gateway, KEY);
+      talk.ask(KEY, "one");
+      talk.answer(KEY, "ONE");
+      const chat = adapter.chat(connect(gateway), { threadKey: KEY });
+      await waitUntil(() => chat.now().status === "completed", "the thread is known");
+      const from = chat.frames.length;
+
+      const again = await chat.now().regenerate();
+      await waitUntil(() => chat.now().thread?.key === again, "another is on show");
+      talk.answer(again, "anew");
+      const edited = await chat.now().editMessage(`${again}:1`, "uno");
+      await waitUntil(() => chat.now().thread?.key === edited, "a third is on show");
+      expect(chat.now().messages.map(({ text }) => text)).toEqual(["uno"]);
+      expect(chat.now().branches).toMatchObject([{ index: 2, keys: [KEY, again, edited] }]);
+      await chat.now().selectBranch(again);
+      await waitUntil(() => chat.now().messages.at(-1)?.text === "anew", "the second is back");
+      await chat.now().send("and?");
+      expect(await chat.now().fork(`${again}:2`)).toBe("t-2");
+
+      expect(gateway.got("call").map(({ args }) => args?.["threadKey"] ?? args?.["key"])).toEqual([
+        KEY,
+        again,
+        KEY,
+        again,
+        again,
+      ]);
+      for (const { value } of chat.frames.slice(from)) {
+        const stored = value.messages.filter(({ optimistic }) => !optimistic);
+        expect(value.messages).not.toEqual([]);
+        expect(stored.every(({ id }) => id.startsWith(`${value.thread?.key}:`))).toBe(true);
+      }
     });
   });
 

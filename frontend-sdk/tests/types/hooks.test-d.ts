@@ -1,6 +1,7 @@
 /** SDK-08 What the compiler must accept and refuse. Checked by `tsc`, never run. */
 
 import {
+  type Alternatives,
   type ApprovalRecord,
   type ArgsOf,
   type Message,
@@ -27,6 +28,12 @@ const options = { threadKey: "t-1", run: api.chat.startRun, cancel: api.chat.can
 const chat = useAgentChat(api, { ...options, stream: true, runArgs: { mode: "quick" } });
 void chat.send("hello", { mode: "slow" });
 is<Equal<typeof chat.streamingText, string>>();
+
+is<Equal<ReturnType<typeof chat.regenerate>, Promise<string>>>();
+is<Equal<(typeof chat.branches)[number], Alternatives>>();
+void chat.fork("m-1", { edge: "before" });
+// @ts-expect-error a message is cut before it or after it
+void chat.fork("m-1", { edge: "inside" });
 
 // @ts-expect-error the function takes no such argument
 useAgentChat(api, { ...options, runArgs: { colour: "red" } });
