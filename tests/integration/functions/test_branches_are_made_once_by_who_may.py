@@ -18,6 +18,7 @@ from app.domain.errors import (
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.override import Governance, Governed
 from app.domain.ports.branches import NewFork
+from app.domain.run import Ending
 from tests.integration.functions.conftest import Gateway, MakeGateway
 from tests.integration.functions.test_a_branch_leaves_everything_as_it_was import (
     ANN,
@@ -26,11 +27,12 @@ from tests.integration.functions.test_a_branch_leaves_everything_as_it_was impor
     ask,
     call,
     claim,
+    everything_of,
     rows,
     texts,
     tree,
 )
-from tests.support.store_world import a_start
+from tests.support.store_world import a_start, a_turn
 
 BOB, ADMIN = Identity("bob"), Identity("root", frozenset({"admin"}))
 
@@ -296,3 +298,42 @@ async def test_a_conversation_has_so_many_branches_and_no_more(
         await call(gateway, "agentRegenerate", key=KEY)
 
     assert await branch_count(gateway) == 2
+
+
+@pytest.mark.parametrize("word", ["\0", "\ud800", "' OR true --", "x" * 300])
+async def test_words_that_name_nothing_are_refused_as_such(gateway: Gateway, word: str) -> None:
+    await ask(gateway, "one")
+    first = (await rows(gateway))[0].id
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("agentRegenerate", {"key": word}),
+        ("agentRegenerate", {"key": KEY, "messageId": word}),
+        ("agentEditMessage", {"key": KEY, "messageId": word, "input": "x"}),
+        ("agentSelectBranch", {"key": KEY, "branch": word}),
+        ("agentFork", {"key": KEY, "messageId": word}),
+    ]
+    for name, args in calls:
+        with pytest.raises((NotFound, InvalidArgument)):
+            await call(gateway, name, **args)
+
+    edited = await call(gateway, "agentEditMessage", key=KEY, messageId=first, input=f"a{word}")
+    assert len(await texts(gateway, edited["key"])) == 1
+    if len(word) < 300:
+        await call(gateway, "agentFork", key=KEY, messageId=first, title=f"a{word}")
+
+
+async def test_a_run_that_is_retried_after_a_fork_opens_nothing_in_the_copy(
+    gateway: Gateway,
+) -> None:
+    await gateway.backend.store.start(a_start(thread_key=KEY, owner="ann"))
+    working = await claim(gateway)
+    await gateway.backend.store.record(working.fence, a_turn(working.fence, 0, ["c0"]))
+    await gateway.backend.store.finish(working.fence, Ending.failed("BROKEN", "it broke"), None)
+    fork = (await call(gateway, "agentFork", key=KEY))["key"]
+    copied = await everything_of(gateway, fork)
+
+    assert (await call(gateway, "agentRetry", key=fork)) == {"retried": False}
+    assert (await call(gateway, "agentRetry", key=KEY)) == {"retried": True}
+
+    assert [row.status.value for row in await rows(gateway)] == ["complete", "complete", "open"]
+    assert await everything_of(gateway, fork) == copied
+    assert [row.status.value for row in await rows(gateway, fork)][-1] == "interrupted"
