@@ -306,3 +306,80 @@ def test_five_hundred_that_wait_stay_usable(person: Desk, open_admin: OpenAdmin)
         expect(tab.approvals(run)).to_have_count(0, timeout=FINISH_MS)
 
     assert took < STILL_USABLE_S
+
+
+@pytest.mark.req("APR-04", "APR-05")
+def test_a_call_is_decided_from_the_page_of_its_run(person: Desk, open_admin: OpenAdmin) -> None:
+    run = person.say("Pay 2 from here")
+    tab = open_admin(f"runs/{run['runId']}")
+    cards = tab.approvals(run)
+    expect(cards).to_have_count(2)
+    expect(cards.first.get_by_test_id("select")).to_have_count(0)
+    cards.first.get_by_test_id("approve").click()
+    expect(cards).to_have_count(1)
+    cards.get_by_test_id("reject").click()
+    cards.get_by_test_id("reason").fill("once is enough")
+    cards.get_by_test_id("confirm-reject").click()
+
+    tab.expect_run("completed")
+    expect(tab.by("audit").filter(has_text="once is enough")).to_have_count(1)
+
+
+@pytest.mark.req("IMP-16")
+def test_runs_are_found_by_when_they_began_and_what_they_used(
+    person: Desk, open_admin: OpenAdmin
+) -> None:
+    run = person.say("Hello there", title="To be found")
+    tab = open_admin(f"runs?key={run['sessionId']}")
+    row = tab.page.locator(f'[data-run-id="{run["runId"]}"]')
+    expect(row).to_have_attribute("data-status", "completed")
+    tab.by("filter-time").select_option("hour")
+    expect(tab.page).to_have_url(re.compile(r"time=hour"))
+    tab.by("filter-minTokens").fill("1000000")
+    expect(tab.by("empty")).to_contain_text("No run is like that")
+    expect(tab.page).to_have_url(re.compile(r"minTokens=1000000"))
+    tab.by("filter-minTokens").fill("2")
+    expect(row).to_be_visible()
+
+    tab.by("filter-time").select_option("between")
+    tab.by("filter-until").fill("2020-01-01T00:00")
+    expect(tab.by("empty")).to_be_visible()
+    expect(tab.page).to_have_url(re.compile(r"until=20(19|20)-"))
+    tab.by("filter-until").fill("")
+    tab.by("filter-since").fill("2020-01-01T00:00")
+    expect(row).to_be_visible()
+    tab.page.reload()
+    expect(tab.by("filter-since")).to_have_value("2020-01-01T00:00")
+    expect(row).to_be_visible()
+    tab.by("filter-time").select_option("")
+    expect(tab.page).not_to_have_url(re.compile(r"since="))
+
+
+@pytest.mark.req("IMP-26")
+def test_who_asked_for_it_is_notified_of_what_begins_to_wait_and_nobody_else(
+    person: Desk, open_admin: OpenAdmin
+) -> None:
+    asked, other = open_admin("runs"), open_admin("runs")
+    for each in (asked, other):
+        each.page.add_init_script(
+            """window.notices = [];
+            window.Notification = class {
+                static permission = 'granted';
+                static requestPermission = async () => 'granted';
+                constructor(title) { window.notices.push(title); }
+            };
+            Object.defineProperty(document, 'hidden', { get: () => true });"""
+        )
+        each.go()
+    asked.by("notices").click()
+    expect(asked.by("notices")).to_have_attribute("aria-pressed", "true")
+    asked.visit("runs")
+    run = person.say("Pay 1 for the notice")
+
+    asked.page.wait_for_function("window.notices.length > 0")
+    expect(other.approvals(run)).to_have_count(1)
+    assert asked.page.evaluate("window.notices") == ["pay waits for you"]
+    assert other.page.evaluate("window.notices") == []
+    expect(asked.page).to_have_title(re.compile(r"^\(\d+\) Runs"))
+    asked.go().by("notices").click()
+    expect(asked.by("notices")).to_have_attribute("aria-pressed", "false")

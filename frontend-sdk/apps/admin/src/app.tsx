@@ -10,6 +10,7 @@ import { Agents } from "./agents/agents.js";
 import { Configuration } from "./config/configuration.js";
 import { Governance } from "./governance/governance.js";
 import { Inbox } from "./inbox/inbox.js";
+import { Notices } from "./inbox/notices.js";
 import { Link, type Place, placeOf, to, usePath } from "./router.js";
 import { Run } from "./runs/run.js";
 import { Runs } from "./runs/runs.js";
@@ -104,6 +105,7 @@ export function App({ user, system, signOut, isAdmin }: AppProps): ReactNode {
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         <Offline />
+        {isAdmin && <Notices />}
         <Page place={place} system={system} isAdmin={isAdmin} />
       </main>
     </div>

@@ -84,13 +84,18 @@ export function usePath(): string {
   return useSyncExternalStore(follow, () => location.pathname);
 }
 
-/** What the address filters by, and how to change one of it. */
-export function useFilter(): readonly [URLSearchParams, (name: string, value: string) => void] {
+/** What the address filters by, and how to change some of it. */
+export function useFilter(): readonly [
+  URLSearchParams,
+  (changes: Readonly<Record<string, string | undefined>>) => void,
+] {
   const search = useSyncExternalStore(follow, () => location.search);
-  const change = (name: string, value: string) => {
+  const change = (changes: Readonly<Record<string, string | undefined>>) => {
     const next = new URLSearchParams(location.search);
-    if (value === "") next.delete(name);
-    else next.set(name, value);
+    for (const [name, value = ""] of Object.entries(changes)) {
+      if (value === "") next.delete(name);
+      else next.set(name, value);
+    }
     const text = next.toString();
     navigate(location.pathname + (text === "" ? "" : `?${text}`), "replace");
   };

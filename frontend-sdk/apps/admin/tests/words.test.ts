@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { placeOf, to } from "../src/router.js";
+import { askedOf, localOf, momentOf } from "../src/runs/when.js";
 import { barsOver, totalOf } from "../src/ui/bar.js";
 import { ago, bytes, duration } from "../src/ui/moments.js";
 import { distinct } from "../src/ui/pages.js";
@@ -104,4 +105,22 @@ test("what is on two pages is shown once, as the newer page has it", () => {
   ];
 
   expect(distinct(rows, ({ id }) => id)).toEqual(rows.slice(0, 2));
+});
+
+test("when a run began is asked as the address says it, and nonsense is not asked", () => {
+  const [since, until] = ["2026-11-30T10:00:00.000Z", "2026-11-30T12:00:00.000Z"];
+
+  expect(askedOf({ time: "day", since, minTokens: "100" })).toEqual({
+    withinS: 86_400,
+    minTokens: 100,
+  });
+  expect(askedOf({ time: "between", since, until })).toEqual({ since, until });
+  expect(askedOf({ time: "between", since: "yesterday", until: "2026-11-30T12:00" })).toEqual({});
+  expect(askedOf({ time: "century", minTokens: "-1" })).toEqual({});
+  expect(askedOf({ minTokens: "many" })).toEqual({});
+});
+
+test("a moment goes to a local field and back, to the minute", () => {
+  expect(momentOf(localOf("2026-11-30T10:59:00.000Z"))).toBe("2026-11-30T10:59:00.000Z");
+  expect([momentOf(""), localOf("nonsense")]).toEqual(["", ""]);
 });

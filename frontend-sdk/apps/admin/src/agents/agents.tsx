@@ -1,7 +1,6 @@
 /** The agents as they are declared, and a way to talk to each. */
 
-import { type FormEvent, type ReactNode, useState } from "react";
-import { RopewalkError } from "ropewalk";
+import type { ReactNode } from "react";
 import { useClient, useQuery } from "ropewalk/react";
 import { Markdown } from "../../../chat/src/markdown.js";
 import type { AgentDetail, ToolView } from "../admin.gen.js";
@@ -9,6 +8,7 @@ import { api } from "../api.js";
 import { Link, navigate, to } from "../router.js";
 import { Tree } from "../ui/json.js";
 import { counted } from "../ui/moments.js";
+import { SayForm } from "../ui/say-form.js";
 import { Empty, Loading, Trouble } from "../ui/states.js";
 import { wordsOf } from "../ui/status.js";
 import { AgentTabs } from "./tabs.js";
@@ -163,50 +163,19 @@ function Tool({ tool }: { readonly tool: ToolView }): ReactNode {
 /** Start a conversation of one's own, and go there. */
 function Talk({ slug }: { readonly slug: string }): ReactNode {
   const client = useClient();
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<string>();
-  const start = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setTrouble(undefined);
-    try {
-      const run = await client.mutate(api.agents.agentRun, { agent: slug, input: text.trim() });
-      navigate(to("threads", run.key));
-    } catch (thrown) {
-      setBusy(false);
-      setTrouble(thrown instanceof RopewalkError ? thrown.message : String(thrown));
-    }
+  const start = async (text: string) => {
+    const run = await client.mutate(api.agents.agentRun, { agent: slug, input: text });
+    navigate(to("threads", run.key));
   };
   return (
-    <form className="say" onSubmit={(event) => void start(event)}>
-      <label htmlFor="prompt">Talk to it</label>
-      <textarea
-        id="prompt"
-        rows={2}
-        data-testid="prompt"
-        placeholder="Starts a conversation that is yours"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-            event.currentTarget.form?.requestSubmit();
-          }
-        }}
-      />
-      <button
-        type="submit"
-        className="primary"
-        data-testid="start"
-        disabled={busy || text.trim() === ""}
-      >
-        {busy ? "Starting…" : "Start"}
-      </button>
-      {trouble !== undefined && (
-        <p className="trouble" role="alert">
-          {trouble}
-        </p>
-      )}
-    </form>
+    <SayForm
+      name="prompt"
+      label="Talk to it"
+      placeholder="Starts a conversation that is yours"
+      button="Start"
+      whileBusy="Starting…"
+      buttonTestId="start"
+      send={start}
+    />
   );
 }

@@ -12,18 +12,12 @@ import { useFilters } from "../ui/use-filters.js";
 import { deedOf } from "./deeds.js";
 
 export function Audit({ agents }: { readonly agents: readonly string[] }): ReactNode {
-  const { said, change } = useFilters(["agent"]);
-  const { value, error } = useQuery(api.audit, said);
+  const filters = useFilters(["agent"]);
+  const { value, error } = useQuery(api.audit, filters.said);
   return (
     <>
       <div className="filters">
-        <ChoiceFilter
-          name="agent"
-          label="Agent"
-          value={said.agent ?? ""}
-          choices={agents}
-          change={change}
-        />
+        <ChoiceFilter name="agent" label="Agent" filters={filters} choices={agents} />
       </div>
       {error && <Trouble error={error} />}
       {value === undefined ? (

@@ -19,14 +19,15 @@ interface CardProps {
   readonly others: number;
   /** Whether it is among the first, and so on the screen at once. */
   readonly isFirst: boolean;
-  readonly selected: boolean;
-  readonly select: (id: string, selected: boolean) => void;
+  readonly selected?: boolean;
+  /** Without it nothing can be selected, where a card stands alone. */
+  readonly select?: (id: string, selected: boolean) => void;
 }
 
 type Mode = "deciding" | "rejecting" | "editing";
 
 export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactNode {
-  const { approval, tool, others, isFirst, selected, select } = props;
+  const { approval, tool, others, isFirst, selected = false, select } = props;
   const client = useClient();
   const card = useRef<HTMLElement>(null);
   const asked = useAsked(approval, card, isFirst);
@@ -64,16 +65,18 @@ export const ApprovalCard = memo(function ApprovalCard(props: CardProps): ReactN
       data-tool-call-id={approval.toolCallId}
     >
       <header>
-        <label className="pick">
-          <input
-            type="checkbox"
-            data-testid="select"
-            checked={selected}
-            disabled={!approval.mayDecide}
-            onChange={(event) => select(approval.id, event.target.checked)}
-          />
-          <span className="hidden">Select {approval.name}</span>
-        </label>
+        {select && (
+          <label className="pick">
+            <input
+              type="checkbox"
+              data-testid="select"
+              checked={selected}
+              disabled={!approval.mayDecide}
+              onChange={(event) => select(approval.id, event.target.checked)}
+            />
+            <span className="hidden">Select {approval.name}</span>
+          </label>
+        )}
         <h2 id={titleId}>
           <code>{approval.name}</code>
         </h2>

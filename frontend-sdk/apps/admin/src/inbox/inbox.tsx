@@ -13,6 +13,7 @@ import { BatchBar } from "./batch-bar.js";
 import { type Tools, toolOf } from "./consequence.js";
 import { Decided } from "./decided.js";
 import { goneFrom, perRun } from "./grouping.js";
+import { NoticesButton } from "./notices.js";
 import { Verdicts } from "./verdicts.js";
 
 const PENDING = { status: "pending", limit: INBOX_LIMIT } as const;
@@ -27,6 +28,7 @@ export function Inbox({ tab }: { readonly tab: "waiting" | "decided" }): ReactNo
     <div className="page">
       <header className="title">
         <h1>Inbox</h1>
+        <NoticesButton />
         <nav className="tabs" aria-label="Approvals">
           <Link href={to()} aria-current={tab === "waiting" ? "page" : undefined}>
             Waiting

@@ -1,10 +1,13 @@
 /** One run: what it did step by step, what it waits for, and what can be done about it. */
 
-import { type ReactNode, useState } from "react";
-import { type ApprovalRecord, RopewalkError } from "ropewalk";
+import type { ReactNode } from "react";
+import type { ApprovalRecord } from "ropewalk";
 import { useClient, useQuery } from "ropewalk/react";
 import type { RunDetail, RunRow } from "../admin.gen.js";
 import { api } from "../api.js";
+import { ApprovalCard } from "../inbox/approval-card.js";
+import { FIRST } from "../inbox/asked.js";
+import { toolOf } from "../inbox/consequence.js";
 import { Record } from "../inbox/decided.js";
 import { Link, to } from "../router.js";
 import { Tree } from "../ui/json.js";
@@ -12,9 +15,12 @@ import { duration } from "../ui/moments.js";
 import { Empty, Loading, Trouble } from "../ui/states.js";
 import { Status } from "../ui/status.js";
 import { Ago, useNow } from "../ui/time.js";
+import { useAct } from "../ui/use-act.js";
 import { RunList } from "./runs.js";
 import { Waterfall } from "./waterfall.js";
 
+/** More are decided together, and that is what the inbox is for. */
+const SHOWN = 20;
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
 export function Run({ id }: { readonly id: string }): ReactNode {
@@ -50,11 +56,7 @@ export function Run({ id }: { readonly id: string }): ReactNode {
           </p>
         </div>
       )}
-      {pending.length > 0 && (
-        <p className="callout" data-testid="waits-for-person">
-          {waitingWords(pending)} <Link href={to()}>Decide in the inbox</Link>
-        </p>
-      )}
+      {pending.length > 0 && <Waiting pending={pending} />}
       <Facts detail={detail} />
       <section aria-labelledby="timeline-title">
         <h2 id="timeline-title">Timeline</h2>
@@ -84,6 +86,32 @@ export function Run({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+/** The calls that wait, to be decided here as in the inbox. */
+function Waiting({ pending }: { readonly pending: readonly ApprovalRecord[] }): ReactNode {
+  const { value: agents } = useQuery(api.agentList);
+  return (
+    <section aria-label="Waits for a person" data-testid="waits-for-person">
+      <p className="callout">{waitingWords(pending)}</p>
+      <div className="asks">
+        {pending.slice(0, SHOWN).map((one, place) => (
+          <ApprovalCard
+            key={one.id}
+            approval={one}
+            tool={toolOf(agents ?? [], one)}
+            others={pending.length - 1}
+            isFirst={place < FIRST}
+          />
+        ))}
+      </div>
+      {pending.length > SHOWN && (
+        <p className="soft">
+          And {pending.length - SHOWN} more: <Link href={to()}>to the inbox</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
 function waitingWords(pending: readonly ApprovalRecord[]): string {
   const names = [...new Set(pending.map(({ name }) => name))].join(", ");
   return pending.length === 1
@@ -94,19 +122,7 @@ function waitingWords(pending: readonly ApprovalRecord[]): string {
 /** What can be done: stop what runs, let go on what failed. */
 function Doing({ run }: { readonly run: RunRow }): ReactNode {
   const client = useClient();
-  const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<string>();
-  const act = async (action: () => Promise<unknown>) => {
-    setBusy(true);
-    setTrouble(undefined);
-    try {
-      await action();
-    } catch (thrown) {
-      setTrouble(thrown instanceof RopewalkError ? thrown.message : String(thrown));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { busy, trouble, act } = useAct();
   const which = { key: run.key, runId: run.id };
   return (
     <div className="choices">

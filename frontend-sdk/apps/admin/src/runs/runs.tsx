@@ -2,16 +2,17 @@
 
 import type { ReactNode } from "react";
 import type { RunStatus } from "ropewalk";
-import { useQuery } from "ropewalk/react";
 import type { RunRow } from "../admin.gen.js";
 import { api } from "../api.js";
-import { Link, to, useFilter } from "../router.js";
-import { ChoiceFilter, TextFilter } from "../ui/filter.js";
+import { Link, to } from "../router.js";
+import { AgentFilter, ChoiceFilter, TextFilter } from "../ui/filter.js";
+import { Listing } from "../ui/listing.js";
 import { counted, duration } from "../ui/moments.js";
 import { usePages } from "../ui/pages.js";
-import { Empty, Loading, Trouble } from "../ui/states.js";
 import { Status, wordsOf } from "../ui/status.js";
 import { Ago } from "../ui/time.js";
+import { type Filters, useFilters } from "../ui/use-filters.js";
+import { askedOf, localOf, momentOf, TIME_WORDS, TIMES } from "./when.js";
 
 const STATUSES: readonly RunStatus[] = [
   "queued",
@@ -23,25 +24,38 @@ const STATUSES: readonly RunStatus[] = [
   "cancelled",
 ];
 
+const FILTERS = [
+  ...["agent", "status", "owner", "key"],
+  ...["time", "since", "until", "minTokens"],
+] as readonly (keyof Said)[];
+
+interface Said {
+  readonly agent?: string;
+  readonly status?: string;
+  readonly owner?: string;
+  readonly key?: string;
+  readonly time?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly minTokens?: string;
+}
+
 export function Runs(): ReactNode {
-  const [filter, change] = useFilter();
-  const agents = useQuery(api.agentList).value ?? [];
-  const [agent, status, owner, key] = ["agent", "status", "owner", "key"].map(
-    (name) => filter.get(name) ?? "",
-  ) as [string, string, string, string];
-  const { rows, first, error, more, busy } = usePages(
+  const filters = useFilters(FILTERS);
+  const { status, time, since, until, minTokens, ...whose } = filters.said;
+  const pages = usePages(
     api.runs,
     {
-      ...(agent !== "" && { agent }),
-      ...(status !== "" && { status: status as RunStatus }),
-      ...(owner !== "" && { owner }),
-      ...(key !== "" && { key }),
+      ...whose,
+      ...(status !== undefined && { status: status as RunStatus }),
+      ...askedOf(filters.said),
     },
     (page) => page.runs,
     (run) => run.id,
   );
-  const counts = first?.counts ?? {};
+  const counts = pages.first?.counts ?? {};
   const all = Object.values(counts).reduce((total, one) => total + one, 0);
+  const isFiltered = Object.keys(filters.said).some((name) => name !== "status");
   return (
     <div className="page">
       <header className="title">
@@ -53,45 +67,51 @@ export function Runs(): ReactNode {
             <button
               key={one}
               type="button"
-              aria-pressed={status === one}
+              aria-pressed={(status ?? "") === one}
               data-testid={`status-${one || "all"}`}
-              onClick={() => change("status", one)}
+              onClick={() => filters.change({ status: one })}
             >
               {one === "" ? "all" : wordsOf(one)} <b>{one === "" ? all : (counts[one] ?? 0)}</b>
             </button>
           ))}
         </fieldset>
+        <AgentFilter filters={filters} />
+        <TextFilter name="owner" label="Owner" filters={filters} />
+        <TextFilter name="key" label="Thread key" filters={filters} />
         <ChoiceFilter
-          name="agent"
-          label="Agent"
-          value={agent}
-          choices={agents.map(({ slug }) => slug)}
-          change={change}
+          name="time"
+          label="Began"
+          filters={filters}
+          choices={TIMES}
+          words={TIME_WORDS}
+          none="at any time"
+          clears={["since", "until"]}
         />
-        <TextFilter name="owner" label="Owner" value={owner} change={change} />
-        <TextFilter name="key" label="Thread key" value={key} change={change} />
+        {time === "between" && (
+          <>
+            <Moment name="since" label="From" filters={filters} />
+            <Moment name="until" label="To" filters={filters} />
+          </>
+        )}
+        <TextFilter name="minTokens" label="Tokens at least" filters={filters} type="number" />
       </div>
-      {error && <Trouble error={error} />}
-      {rows === undefined ? (
-        !error && <Loading what="runs" />
-      ) : rows.length === 0 ? (
-        <Empty
-          title={
-            all === 0 && owner + agent + key === "" ? "Nothing has run yet" : "No run is like that"
-          }
-        >
-          <Link href={to("agents")}>Talk to an agent</Link>
-        </Empty>
-      ) : (
-        <RunList runs={rows} />
-      )}
-      {more && (
-        <button type="button" className="more" disabled={busy} onClick={more}>
-          {busy ? "Loading…" : "Older runs"}
-        </button>
-      )}
+      <Listing
+        pages={pages}
+        what="runs"
+        nothing={all === 0 && !isFiltered ? "Nothing has run yet" : "No run is like that"}
+      >
+        {(rows) => <RunList runs={rows} />}
+      </Listing>
     </div>
   );
+}
+
+function Moment(props: {
+  readonly name: "since" | "until";
+  readonly label: string;
+  readonly filters: Filters<keyof Said>;
+}): ReactNode {
+  return <TextFilter {...props} type="datetime-local" shown={localOf} meant={momentOf} />;
 }
 
 export function RunList({ runs }: { readonly runs: readonly RunRow[] }): ReactNode {

@@ -1,8 +1,9 @@
 /** Saying something into a conversation from outside, as who is signed in. */
 
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ThreadView } from "ropewalk";
 import { currentToken } from "../token.js";
+import { SayForm } from "../ui/say-form.js";
 
 interface SignalProps {
   readonly thread: Pick<ThreadView, "agent" | "key">;
@@ -12,33 +13,16 @@ interface SignalProps {
 type Mode = "queue" | "inject";
 
 export function Signal({ thread, busy }: SignalProps): ReactNode {
-  const [text, setText] = useState("");
   const [mode, setMode] = useState<Mode>("queue");
-  const [sending, setSending] = useState(false);
-  const [trouble, setTrouble] = useState<string>();
-  const send = async (event: FormEvent) => {
-    event.preventDefault();
-    setSending(true);
-    setTrouble(undefined);
-    try {
-      await signal(thread, text.trim(), mode);
-      setText("");
-    } catch (thrown) {
-      setTrouble(thrown instanceof Error ? thrown.message : String(thrown));
-    } finally {
-      setSending(false);
-    }
-  };
   return (
-    <form className="say" onSubmit={(event) => void send(event)}>
-      <label htmlFor="signal">Say something into it</label>
-      <textarea
-        id="signal"
-        rows={2}
-        data-testid="signal"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-      />
+    <SayForm
+      name="signal"
+      label="Say something into it"
+      button="Send"
+      whileBusy="Sending…"
+      buttonTestId="send-signal"
+      send={(text) => signal(thread, text, mode)}
+    >
       {busy && (
         <label className="filter">
           <span>Read</span>
@@ -52,20 +36,7 @@ export function Signal({ thread, busy }: SignalProps): ReactNode {
           </select>
         </label>
       )}
-      <button
-        type="submit"
-        className="primary"
-        data-testid="send-signal"
-        disabled={sending || text.trim() === ""}
-      >
-        {sending ? "Sending…" : "Send"}
-      </button>
-      {trouble !== undefined && (
-        <p className="trouble" role="alert">
-          {trouble}
-        </p>
-      )}
-    </form>
+    </SayForm>
   );
 }
 

@@ -2,15 +2,16 @@
 
 import type { ReactNode } from "react";
 import type { ThreadStatus } from "ropewalk";
-import { useQuery } from "ropewalk/react";
+import type { ThreadRow } from "../admin.gen.js";
 import { api } from "../api.js";
-import { Link, to, useFilter } from "../router.js";
-import { ChoiceFilter, TextFilter } from "../ui/filter.js";
+import { Link, to } from "../router.js";
+import { AgentFilter, ChoiceFilter, TextFilter } from "../ui/filter.js";
+import { Listing } from "../ui/listing.js";
 import { counted } from "../ui/moments.js";
 import { usePages } from "../ui/pages.js";
-import { Empty, Loading, Trouble } from "../ui/states.js";
 import { Status } from "../ui/status.js";
 import { Ago } from "../ui/time.js";
+import { useFilters } from "../ui/use-filters.js";
 
 const STATUSES: readonly ThreadStatus[] = [
   "queued",
@@ -22,87 +23,60 @@ const STATUSES: readonly ThreadStatus[] = [
 ];
 
 export function Threads(): ReactNode {
-  const [filter, change] = useFilter();
-  const agents = useQuery(api.agentList).value ?? [];
-  const [agent, status, owner, search] = ["agent", "status", "owner", "search"].map(
-    (name) => filter.get(name) ?? "",
-  ) as [string, string, string, string];
-  const { rows, error, more, busy } = usePages(
+  const filters = useFilters(["search", "agent", "status", "owner"]);
+  const { status, ...rest } = filters.said;
+  const pages = usePages(
     api.threads,
-    {
-      ...(agent !== "" && { agent }),
-      ...(status !== "" && { status: status as ThreadStatus }),
-      ...(owner !== "" && { owner }),
-      ...(search !== "" && { search }),
-    },
+    { ...rest, ...(status !== undefined && { status: status as ThreadStatus }) },
     (page) => page.threads,
     (thread) => thread.key,
   );
+  const isFiltered = Object.keys(filters.said).length > 0;
   return (
     <div className="page">
       <header className="title">
         <h1>Threads</h1>
       </header>
       <div className="filters">
-        <TextFilter name="search" label="Search" value={search} change={change} />
-        <ChoiceFilter
-          name="agent"
-          label="Agent"
-          value={agent}
-          choices={agents.map(({ slug }) => slug)}
-          change={change}
-        />
-        <ChoiceFilter
-          name="status"
-          label="Status"
-          value={status}
-          choices={STATUSES}
-          change={change}
-        />
-        <TextFilter name="owner" label="Owner" value={owner} change={change} />
+        <TextFilter name="search" label="Search" filters={filters} />
+        <AgentFilter filters={filters} />
+        <ChoiceFilter name="status" label="Status" filters={filters} choices={STATUSES} />
+        <TextFilter name="owner" label="Owner" filters={filters} />
       </div>
-      {error && <Trouble error={error} />}
-      {rows === undefined ? (
-        !error && <Loading what="conversations" />
-      ) : rows.length === 0 ? (
-        <Empty
-          title={
-            filter.size === 0 ? "Nobody has said anything yet" : "No conversation is like that"
-          }
-        >
-          <Link href={to("agents")}>Talk to an agent</Link>
-        </Empty>
-      ) : (
-        <ul className="rows" data-testid="threads">
-          {rows.map((thread) => (
-            <li key={thread.key} data-testid="thread-row" data-key={thread.key}>
-              <Link href={to("threads", thread.key)} className="row">
-                <Status status={thread.status} />
-                <span className="main">
-                  <strong>{thread.title ?? thread.key}</strong>
-                  <span className="soft">
-                    {thread.agent}
-                    {thread.owner !== null && ` · ${thread.owner}`}
-                    {thread.error && <span className="bad"> · {thread.error.message}</span>}
-                  </span>
-                </span>
-                <span className="numbers soft">
-                  <span>{counted(thread.messages, "message")}</span>
-                  <span>
-                    {counted(thread.usage.inputTokens + thread.usage.outputTokens, "token")}
-                  </span>
-                  <Ago at={thread.activeAt} />
-                </span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
-      {more && (
-        <button type="button" className="more" disabled={busy} onClick={more}>
-          {busy ? "Loading…" : "Older conversations"}
-        </button>
-      )}
+      <Listing
+        pages={pages}
+        what="conversations"
+        nothing={isFiltered ? "No conversation is like that" : "Nobody has said anything yet"}
+      >
+        {(rows) => <ThreadList threads={rows} />}
+      </Listing>
     </div>
+  );
+}
+
+function ThreadList({ threads }: { readonly threads: readonly ThreadRow[] }): ReactNode {
+  return (
+    <ul className="rows" data-testid="threads">
+      {threads.map((thread) => (
+        <li key={thread.key} data-testid="thread-row" data-key={thread.key}>
+          <Link href={to("threads", thread.key)} className="row">
+            <Status status={thread.status} />
+            <span className="main">
+              <strong>{thread.title ?? thread.key}</strong>
+              <span className="soft">
+                {thread.agent}
+                {thread.owner !== null && ` · ${thread.owner}`}
+                {thread.error && <span className="bad"> · {thread.error.message}</span>}
+              </span>
+            </span>
+            <span className="numbers soft">
+              <span>{counted(thread.messages, "message")}</span>
+              <span>{counted(thread.usage.inputTokens + thread.usage.outputTokens, "token")}</span>
+              <Ago at={thread.activeAt} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }

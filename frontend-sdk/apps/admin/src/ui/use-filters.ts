@@ -1,11 +1,12 @@
-/** What the address filters a list by: what is said, and what was asked of the server. */
+/** What the address filters a list by. */
 
 import { useFilter } from "../router.js";
 
 export interface Filters<Name extends string> {
   /** What is not empty, by name. */
   readonly said: { readonly [Each in Name]?: string };
-  readonly change: (name: string, value: string) => void;
+  /** Say others; what is empty is not said any more. */
+  readonly change: (changes: { readonly [Each in Name]?: string }) => void;
 }
 
 export function useFilters<Name extends string>(names: readonly Name[]): Filters<Name> {
