@@ -6,11 +6,12 @@
  * until the new one is there, and nothing of what comes after shows through.
  */
 
+import type { RopewalkError } from "./errors.js";
 import { type LiveText, SILENT } from "./live-text.js";
 import type { Send } from "./optimistic.js";
 import type { BranchList, Message, ThreadView } from "./protocol.gen.js";
 import type { ThreadSends } from "./sends.js";
-import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
+import type { SubscriptionState, SubscriptionView } from "./subscription.js";
 
 /** A message that is sent again, as the beginning of a new branch. */
 export interface Redo extends Send {
@@ -29,31 +30,32 @@ const BEGINNING = {
 
 export interface Branch {
   readonly key: string;
-  readonly rows: SubscriptionView<readonly Message[]>;
+  readonly rows: readonly Message[] | undefined;
   readonly live: LiveText;
-  readonly thread: SubscriptionView<ThreadView | null>;
+  readonly thread: ThreadView | null | undefined;
   readonly sends: ThreadSends;
+  readonly error: RopewalkError | undefined;
+  readonly loading: boolean;
 }
 
 /** Return the branch `key`. Before its thread is known nothing of it shows: another may be meant. */
 export function branchOf(
   key: string,
   { view, live }: SubscriptionState,
-  thread: SubscriptionView<ThreadView | null>,
+  { value: thread, loading, error = view.error }: SubscriptionView<ThreadView | null>,
   sends: ThreadSends,
   branches: BranchList | undefined,
 ): Branch {
-  const rows = (thread.loading ? LOADING.view : view) as Branch["rows"];
+  if (loading) return { key, rows: undefined, live: SILENT, thread, sends, error, loading };
+  const rows = view.value as Branch["rows"];
+  const known: Branch = { key, rows, live, thread, sends, error, loading: view.loading };
   const { redo } = sends;
-  if (thread.loading || !redo || isPassed(redo, key, branches)) {
-    return { key, rows, live: thread.loading ? SILENT : live, thread, sends };
-  }
-  const { value } = thread;
+  if (!redo || isPassed(redo, key, branches)) return known;
   return {
-    key,
-    rows: { ...rows, value: rows.value?.filter(({ seq }) => seq < redo.seq) },
+    ...known,
+    rows: rows?.filter(({ seq }) => seq < redo.seq),
     live: SILENT,
-    thread: { ...thread, value: value && { ...value, ...BEGINNING } },
+    thread: thread && { ...thread, ...BEGINNING },
     sends: { sends: [redo], failure: undefined },
   };
 }

@@ -36,6 +36,7 @@ import {
   waitingOf,
 } from "./optimistic.js";
 import {
+  type AgentBranchResult,
   type AgentForkArgs,
   type ApprovalDecision,
   type BranchList,
@@ -121,32 +122,26 @@ export class Chat {
           derive([messages(key), threadOf(key), sends.of(key), branches], (...known) =>
             branchOf(key, ...known),
           ),
-        ({ rows, thread }) => rows.value !== undefined && thread.value !== undefined,
+        ({ rows, thread }) => rows !== undefined && thread !== undefined,
       );
-    const bare = showing(() => UNREAD);
-    this.agent = this.#reviewing(
-      derive([bare], ({ thread, sends }) =>
-        agentState(thread.value, undefined, sends, thread.error),
-      ),
-    );
+    const agent = ({ thread, rows, sends, error }: Branch) =>
+      agentState(thread, rows, sends, error);
+    this.agent = this.#reviewing(derive([showing(() => UNREAD)], agent));
     // The messages are asked for before the thread: what has left the queue is a row by then.
     const branch = showing((key) => watch(agents.agentMessages, this.#messagesOf(key)));
     this.#branch = branch;
-    const rows = derive([branch], ({ rows }) => rows.value);
-    const thread = derive([branch], ({ thread }) => thread.value);
-    const waiting = derive([thread], waitingOf);
+    const part = <Name extends keyof Branch>(name: Name) => derive([branch], (one) => one[name]);
+    const [rows, thread] = [part("rows"), part("thread")];
     const own = derive([branch], ({ sends }) => sends.sends);
-    const shown: Readable<readonly ChatMessage[]> = derive([rows, own, waiting], messagesOf);
-    const whole = derive([branch], ({ rows, thread, sends }) =>
-      agentState(thread.value, rows.value, sends, thread.error ?? rows.error),
+    const shown: Readable<readonly ChatMessage[]> = derive(
+      [rows, own, derive([thread], waitingOf)],
+      messagesOf,
     );
-    const said = derive([branch], ({ live }) => live);
-    const live = derive([said, rows, thread], speaking);
-    const loading = derive([branch], ({ rows }) => rows.loading);
-    const key = derive([branch], ({ key }) => key);
-    const ways = derive([branches, key, rows], alternatives);
+    const live = derive([part("live"), rows, thread], speaking);
+    const ways = derive([branches, part("key"), rows], alternatives);
+    const whole = derive([branch], agent);
     this.state = this.#reviewing(
-      derive([whole, loading, shown, live, this.#loadingOlder, ways], chatState),
+      derive([whole, part("loading"), shown, live, this.#loadingOlder, ways], chatState),
     );
   }
 
@@ -155,20 +150,12 @@ export class Chat {
    * Rejects, and takes the message back, if the call fails.
    */
   async send({ run, runArgs }: SendCalls, input: string, args?: Values): Promise<unknown> {
-    const { sends, id } = this.#context;
     const { key: here, sends: own } = this.#branch.get();
     const begun = this.#flying(here).find(({ branches }) => branches);
     // Who writes while a branch is begun writes to that.
     const key = begun ? await branchIn(begun) : (own.sends[0]?.branch ?? here);
-    const dedupe = id();
-    const createdAt = new Date().toISOString();
-    sends.change(key, (before) => ({
-      ...before,
-      sends: addSend(before.sends, { dedupe, input, createdAt }),
-      failure: undefined,
-    }));
     const values = { ...runArgs, ...args, input, ...keyFor(run, key) };
-    const value = await this.#fly(run, values, key, dedupe);
+    const { dedupe, value } = await this.#fly(run, values, key, input);
     this.#answered(key, dedupe, value);
     return value;
   }
@@ -178,18 +165,18 @@ export class Chat {
    * tabs show; the old one is kept. Returns its key. Rejects, and shows the old one, if it fails.
    */
   async regenerate(messageId?: string): Promise<string> {
-    const rows = this.#branch.get().rows.value ?? [];
+    const { rows = [] } = this.#branch.get();
     const { id, runId } =
       (messageId === undefined ? rows.at(-1) : rows.find((row) => row.id === messageId)) ?? {};
     const begin = rows.find((row) => row.runId === runId && row.role === "user");
-    return await this.#begin(agents.agentRegenerate, { messageId: messageId ?? id }, begin);
+    const args = { messageId: messageId ?? id };
+    return await this.#begin(agents.agentRegenerate, args, begin?.text, begin?.seq);
   }
 
   /** Send a message of the user's with another text, as `regenerate` does. */
   async editMessage(messageId: string, input: string): Promise<string> {
-    const begin = this.#branch.get().rows.value?.find(({ id }) => id === messageId);
-    const args = { messageId, input };
-    return await this.#begin(agents.agentEditMessage, args, begin && { ...begin, text: input });
+    const begin = this.#branch.get().rows?.find(({ id }) => id === messageId);
+    return await this.#begin(agents.agentEditMessage, { messageId, input }, input, begin?.seq);
   }
 
   /** Show another branch, in all tabs; here before they know. Rejects, and is back, if it fails. */
@@ -229,9 +216,8 @@ export class Chat {
       await Promise.all(left.map((flight) => this.#cancelAnswered(cancel, flight)));
       return;
     }
-    const { value } = thread;
-    const waiting = unsettled(sends.sends, rows.value ?? [], value).at(-1);
-    const run = waiting?.runId ?? (value && isBusy(value.status) ? value.runId : undefined);
+    const waiting = unsettled(sends.sends, rows ?? [], thread).at(-1);
+    const run = waiting?.runId ?? (thread && isBusy(thread.status) ? thread.runId : undefined);
     if (run) await this.#cancel(cancel, waiting?.branch ?? key, run);
   }
 
@@ -239,10 +225,9 @@ export class Chat {
   async retry(): Promise<void> {
     const { client, after } = this.#context;
     const { key, thread, sends } = this.#branch.get();
-    const { value } = thread;
-    if (value?.status !== "failed" || sends.retrying === value.updatedAt) return;
-    const { runId } = value;
-    this.#note(key, { failure: undefined, retrying: value.updatedAt });
+    if (thread?.status !== "failed" || sends.retrying === thread.updatedAt) return;
+    const { runId } = thread;
+    this.#note(key, { failure: undefined, retrying: thread.updatedAt });
     try {
       const { retried } = await client.call(agents.agentRetry, { key, ...(runId && { runId }) });
       after(retried ? SHOW_TIMEOUT_MS : 0, () => this.#note(key, { retrying: undefined }));
@@ -271,7 +256,7 @@ export class Chat {
   async loadOlder(limit = PAGE_LIMIT): Promise<void> {
     const { client, prepend } = this.#context;
     const { key, rows } = this.#branch.get();
-    const first = rows.value?.[0];
+    const first = rows?.[0];
     if (first === undefined || first.seq <= 1 || this.#loadingOlder.get()) return;
     this.#loadingOlder.set(true);
     try {
@@ -295,22 +280,34 @@ export class Chat {
     return [...this.#context.flights].filter(({ threadKey }) => threadKey === key);
   }
 
-  /** Call what begins a run; if it fails, what was shown of it goes. */
+  /**
+   * Call what begins a run, and show `input` meanwhile: as the newest message, or as the one at
+   * `seq` in a new branch. If it fails, that goes.
+   */
   async #fly(
     fn: string,
     args: Values,
-    threadKey: string,
-    dedupe: string,
+    key: string,
+    input: string,
     branches = false,
-  ): Promise<unknown> {
-    const { flights, request, sends } = this.#context;
-    const flight = { threadKey, request: request(fn, args, dedupe), branches };
+    seq?: number,
+  ): Promise<{ readonly dedupe: string; readonly value: unknown }> {
+    const { flights, request, sends, id } = this.#context;
+    const dedupe = id();
+    const send = { dedupe, input, createdAt: new Date().toISOString() };
+    sends.change(key, (before) => ({
+      ...before,
+      failure: undefined,
+      ...(!branches && { sends: addSend(before.sends, send) }),
+      ...(seq !== undefined && { redo: { ...send, seq } }),
+    }));
+    const flight = { threadKey: key, request: request(fn, args, dedupe), branches };
     flights.add(flight);
     try {
-      return await flight.request.answer;
+      return { dedupe, value: await flight.request.answer };
     } catch (thrown) {
       const error = asError(thrown);
-      sends.change(threadKey, (before) => ({
+      sends.change(key, (before) => ({
         ...before,
         sends: dropSend(before.sends, dedupe),
         redo: before.redo?.dedupe === dedupe ? undefined : before.redo,
@@ -322,22 +319,20 @@ export class Chat {
     }
   }
 
-  /** Begin a branch with `begin`, which shows at once, in place of all from there on. */
-  async #begin(fn: string, args: Values, begin: Message | undefined): Promise<string> {
-    const { sends, id, after } = this.#context;
+  /** Begin a branch at `seq` with `input`; its beginning lies over this one until it is there. */
+  async #begin(fn: string, args: Values, input = "", seq?: number): Promise<string> {
+    const { sends, after } = this.#context;
     const { key } = this.#branch.get();
-    const dedupe = id();
-    const createdAt = new Date().toISOString();
-    const redo = begin && { dedupe, input: begin.text, createdAt, seq: begin.seq };
-    this.#note(key, { failure: undefined, redo });
-    const change = (to?: Redo) =>
+    const { dedupe, value } = await this.#fly(fn, { key, ...args }, key, input, true, seq);
+    const { id: runId, key: branch } = value as AgentBranchResult;
+    const note = (change?: Partial<Redo>) =>
       sends.change(key, (before) =>
-        before.redo?.dedupe === dedupe ? { ...before, redo: to } : before,
+        before.redo?.dedupe === dedupe
+          ? { ...before, redo: change && { ...before.redo, ...change } }
+          : before,
       );
-    const answer = await this.#fly(fn, { key, ...args }, key, dedupe, true);
-    const { id: runId, key: branch } = answer as { id: string; key: string };
-    change(redo && { ...redo, runId, branch });
-    after(SHOW_TIMEOUT_MS, change);
+    note({ runId, branch });
+    after(SHOW_TIMEOUT_MS, note);
     return branch;
   }
 
@@ -362,7 +357,7 @@ export class Chat {
   /** Return what a call waits for, in the conversation that asks: this one, or that of a child. */
   #asked(toolCallId: string): Omit<Decidable, "id" | "inputHash"> & Partial<Decidable> {
     const { key, thread } = this.#branch.get();
-    const waiting = thread.value?.pendingApprovals ?? [];
+    const waiting = thread?.pendingApprovals ?? [];
     const found = waiting.filter((one) => one.toolCallId === toolCallId);
     return found.find((one) => one.key === key) ?? found[0] ?? { key, toolCallId };
   }
@@ -419,7 +414,7 @@ export class Chat {
   #review(): void {
     const { key, rows, thread } = this.#branch.get();
     this.#context.sends.change(key, (before) => {
-      const sends = review(before.sends, rows.value ?? [], thread.value);
+      const sends = review(before.sends, rows ?? [], thread);
       return sends === before.sends ? before : { ...before, sends };
     });
     // Heard of later, the same selection is another one.
@@ -451,7 +446,7 @@ function keyFor(fn: string, key: string): Values {
 }
 
 async function branchIn({ request }: Flight): Promise<string> {
-  return ((await request.answer) as { key: string }).key;
+  return ((await request.answer) as AgentBranchResult).key;
 }
 
 function runIdOf(value: unknown): string | undefined {
