@@ -3,10 +3,13 @@
 A watcher that read rows by a key (``WHERE thread_key = 'a'``) need not hear of other rows.  So
 both sides name rows by the hashes of their keys, and ``None`` stands for "any row": it is always
 right, and only less exact.
+
+Both have to name rows by the same columns.  Two releases that run side by side may not (a column
+has an index from now on), so each says with its keys by which it does: see ``naming_mark``.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -27,7 +30,7 @@ AUDIT = "agent_audit"
 """With ``THREADS`` the only tables of the product's that queries may depend on."""
 
 Keys: TypeAlias = frozenset[str] | None
-"""Hashes of row keys; ``None``: any row."""
+"""Hashes of row keys, and the mark of who told them; ``None``: any row."""
 
 Reads: TypeAlias = Mapping[str, Keys]
 """What a query depends on, by table."""
@@ -55,6 +58,26 @@ def row_key(column: str, value: int | str | UUID) -> str:
     """Return the hash that names the rows with this value in this column."""
     text = f"{column}={value}"
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+
+
+def naming_mark(columns: Iterable[str]) -> str:
+    """Return the mark of a release to which the rows of a table are named by these columns."""
+    return "=" + row_key(",".join(sorted(columns)), "")
+
+
+def is_mark(key: str) -> bool:
+    """Return whether it is what ``naming_mark`` returned, and no row's key."""
+    return key.startswith("=")
+
+
+def meet(read: Keys, written: Keys) -> bool:
+    """Return whether rows that were read may be among those that are written.
+
+    A writer who does not name rows as the reader does says too little to him: any row is meant.
+    """
+    if read is None or written is None:
+        return True
+    return any(is_mark(key) != (key in written) for key in read)
 
 
 def both_keys(one: Keys, other: Keys, limit: int) -> Keys:

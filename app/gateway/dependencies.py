@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from app.domain.tables import Keys, Reads
+from app.domain.tables import Keys, Reads, is_mark
 
 Reader = TypeVar("Reader")
 
@@ -15,15 +15,17 @@ class Dependencies(Generic[Reader]):
         """Those that read any row."""
         self._of_rows: dict[str, dict[str, set[Reader]]] = {}
         """Those that read rows by key."""
+        self._of_marks: dict[str, dict[str, set[Reader]]] = {}
+        """The same ones, by how rows are named to them (``naming_mark``)."""
 
     @property
     def tables(self) -> frozenset[str]:
         """The tables that anybody reads."""
-        return frozenset((*self._of_table, *self._of_rows))
+        return frozenset((*self._of_table, *self._of_rows, *self._of_marks))
 
     def __contains__(self, table: str) -> bool:
         """Return whether anybody reads the table."""
-        return table in self._of_table or table in self._of_rows
+        return any(table in each for each in (self._of_table, self._of_rows, self._of_marks))
 
     def replace(self, reader: Reader, before: Reads, now: Reads) -> None:
         """Note what a reader reads now, instead of what it read before."""
@@ -33,7 +35,7 @@ class Dependencies(Generic[Reader]):
             if keys is None:
                 self._of_table.setdefault(table, set()).add(reader)
             for key in keys or ():
-                self._of_rows.setdefault(table, {}).setdefault(key, set()).add(reader)
+                self._index(key).setdefault(table, {}).setdefault(key, set()).add(reader)
 
     def touched_by(self, table: str, keys: Keys) -> set[Reader]:
         """Return who has read what is written; ``None``: any row."""
@@ -41,7 +43,13 @@ class Dependencies(Generic[Reader]):
         rows = self._of_rows.get(table, {})
         for key in rows if keys is None else keys:
             touched |= rows.get(key, set())
+        for mark, readers in self._of_marks.get(table, {}).items():
+            if keys is None or mark not in keys:
+                touched |= readers
         return touched
+
+    def _index(self, key: str) -> dict[str, dict[str, set[Reader]]]:
+        return self._of_marks if is_mark(key) else self._of_rows
 
     def _remove(self, reader: Reader, table: str, keys: Keys) -> None:
         if keys is None:
@@ -50,9 +58,10 @@ class Dependencies(Generic[Reader]):
             if not readers:
                 del self._of_table[table]
         for key in keys or ():
-            rows = self._of_rows[table]
+            index = self._index(key)
+            rows = index[table]
             rows[key].discard(reader)
             if not rows[key]:
                 del rows[key]
             if not rows:
-                del self._of_rows[table]
+                del index[table]

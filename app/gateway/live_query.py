@@ -29,6 +29,7 @@ from app.domain.tables import (
     TableWrites,
     both_keys,
     both_writes,
+    meet,
 )
 from app.gateway import replies
 from app.gateway.bodies import json_bytes, snapshot_frame
@@ -251,13 +252,7 @@ class LiveQuery:
 
 def meets(reads: Reads, writes: TableWrites) -> bool:
     """Return whether something was read that was written."""
-    return any(
-        table in reads and _meet(reads[table], write.keys) for table, write in writes.items()
-    )
-
-
-def _meet(read: Keys, written: Keys) -> bool:
-    return read is None or written is None or not read.isdisjoint(written)
+    return any(table in reads and meet(reads[table], write.keys) for table, write in writes.items())
 
 
 def _both(one: Reads, other: Reads) -> dict[str, Keys]:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as SyncSession
 from sqlalchemy.orm.state import InstanceState
 
 from app.domain.tables import MAX_WRITTEN_KEYS, Keys, TableWrite, both_keys, row_key
-from app.tracking.row_keys import can_name, names_rows
+from app.tracking.row_keys import can_name, mark_of, names_rows
 
 
 class Flush:
@@ -65,6 +65,7 @@ class Flush:
     def writes(self, work: UOWTransaction) -> Iterator[tuple[str, TableWrite, bool]]:
         """Yield table, write, and whether a row may have gone; called when all is written."""
         keys: dict[str, Keys] = {}
+        marks: dict[str, str] = {}
         objects: Counter[str] = Counter()
         gone: set[str] = set()
         for state, (is_gone, is_listed_only) in work.states.items():
@@ -74,6 +75,8 @@ class Flush:
             tables = {str(getattr(table, "name", "")) for table in state.mapper.tables}
             found = self._keys(state, is_gone=is_gone) if len(tables) == 1 else None
             for table in tables & set(self.rows):
+                if found is not None and table not in marks:
+                    marks[table] = mark_of(state.mapper.local_table)
                 keys[table] = both_keys(keys.get(table, frozenset()), found, MAX_WRITTEN_KEYS)
                 objects[table] += 1
                 gone |= {table} if is_gone else set()
@@ -81,7 +84,10 @@ class Flush:
             if rows > objects[table]:  # rows without an object, that tie two tables together
                 keys[table] = None
                 gone.add(table)
-            yield table, TableWrite(rows, keys.get(table)), table in gone
+            told = keys.get(table)
+            if told is not None:
+                told |= {marks[table]}
+            yield table, TableWrite(rows, told), table in gone
 
     def _keys(self, state: "InstanceState[Any]", *, is_gone: bool) -> Keys:
         """Return what names a row before and after; ``None`` if that is not known."""

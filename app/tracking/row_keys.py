@@ -37,10 +37,11 @@ from sqlalchemy.sql.elements import (
 from sqlalchemy.sql.selectable import Select
 from sqlmodel.sql.sqltypes import AutoString
 
-from app.domain.tables import row_key
+from app.domain.tables import naming_mark, row_key
 
 Value: TypeAlias = int | str | UUID
 
+_MARK: Final = "ropewalk_mark"
 _MAX_VALUES: Final = 50
 """Values of an ``IN`` that are taken for keys."""
 _INTEGERS: Final = frozenset({Integer, BigInteger, SmallInteger, INTEGER, BIGINT, SMALLINT})
@@ -62,6 +63,16 @@ def names_rows(column: "Column[Any]") -> bool:
         return False
     is_key = column.primary_key and len(column.table.primary_key) == 1
     return bool(is_key or column.index or column.unique or column.foreign_keys)
+
+
+def mark_of(table: Table) -> str:
+    """Return the mark of a release that has the table so: by which values it names its rows."""
+    known = table.info.get(_MARK)
+    if known is None:
+        named = (column for column in table.columns if names_rows(column))
+        known = naming_mark(f"{column.name} {_python_type(column)}" for column in named)
+        table.info[_MARK] = known
+    return str(known)
 
 
 def can_name(value: object, column: "Column[Any]") -> TypeGuard[Value]:
@@ -131,7 +142,8 @@ def _keys_of(term: object, table: str, parameters: Mapping[str, object]) -> froz
             continue
         values = _values(term, other, parameters)
         if values is not None and all(can_name(value, column) for value in values):
-            return frozenset(row_key(column.name, value) for value in values)
+            keys = frozenset(row_key(column.name, value) for value in values)
+            return keys and keys | {mark_of(column.table)}
     return None
 
 

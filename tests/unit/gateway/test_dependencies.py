@@ -3,11 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.tables import Keys, Reads
+from app.domain.tables import Keys, Reads, meet
 from app.gateway.dependencies import Dependencies
 
 TABLES = st.sampled_from(["ships", "ports"])
-KEYS: st.SearchStrategy[Keys] = st.none() | st.frozensets(st.sampled_from("abc"))
+KEYS: st.SearchStrategy[Keys] = st.none() | st.frozensets(
+    st.sampled_from(["a", "b", "c", "=x", "=y"])
+)
 READS: st.SearchStrategy[Reads] = st.dictionaries(TABLES, KEYS)
 
 
@@ -15,7 +17,7 @@ def is_touched(reads: Reads, table: str, keys: Keys) -> bool:
     if table not in reads:
         return False
     read = reads[table]
-    return read is None or (bool(read) if keys is None else not read.isdisjoint(keys))
+    return bool(read) if read is not None and keys is None else meet(read, keys)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), READS)), TABLES, KEYS)
