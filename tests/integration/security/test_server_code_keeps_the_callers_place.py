@@ -72,6 +72,10 @@ async def test_a_tool_calls_as_the_threads_owner_without_roles(manned_fort: Depl
         ("agents:agentRun", {"agent": "desk", "key": "hers", "input": "hello"}),
         ("agents:agentRun", {"agent": "inner", "input": "hello"}),
         ("agents:agentSignal", {"agent": "desk", "key": "hers", "message": "hello"}),
+        ("agents:agentRegenerate", {"key": "hers"}),
+        ("agents:agentEditMessage", {"key": "hers", "messageId": "m", "input": "hello"}),
+        ("agents:agentSelectBranch", {"key": "his", "branch": "hers"}),
+        ("agents:agentFork", {"key": "hers"}),
         (
             "agents:agentResolveApproval",
             {"key": "hers", "toolCallId": "call_1", "decision": "approved"},

@@ -1,11 +1,14 @@
 """How a thread is shown: what waits, in the order in which it will be read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from app.domain.branching import Branch, Branches
 from app.domain.ports import ThreadSnapshot, WaitingSend
 from app.domain.thread import Thread, ThreadStatus
+from app.protocol.rows import thread_view as declared
 from app.threads.views import thread_view
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -40,3 +43,26 @@ def test_a_thread_that_nothing_waits_for_says_so() -> None:
     thread = Thread("t", "k", "support", ThreadStatus.COMPLETED, None, 1, 1, 1, 0)
 
     assert thread_view(ThreadSnapshot(thread, [], []))["waiting"] == []
+
+
+def test_a_root_shows_its_branches_by_key_and_a_branch_its_root() -> None:
+    thread = Thread("t", "k", "support", ThreadStatus.COMPLETED, None, 1, 1, 1, 0, created_at=AT)
+    thread = replace(thread, updated_at=AT)
+    threads = [Branch("t", "k", None, 0, AT), Branch("b", "below", "t", 2, AT)]
+
+    root = thread_view(ThreadSnapshot(thread, [], [], branches=Branches("b", threads)))
+    branch = thread_view(ThreadSnapshot(thread, [], [], conversation="above"))
+    alone = thread_view(ThreadSnapshot(thread, [], []))
+
+    at = "2026-01-02T03:04:05.678+00:00"
+    assert root["branches"] == {
+        "selected": "below",
+        "list": [
+            {"key": "k", "parent": None, "shared": 0, "createdAt": at},
+            {"key": "below", "parent": "k", "shared": 2, "createdAt": at},
+        ],
+    }
+    assert branch["conversation"] == "above"
+    assert [set(each) - set(alone) for each in (root, branch)] == [{"branches"}, {"conversation"}]
+    for each in (root, branch, alone):
+        assert declared.dump_python(declared.validate_python(each)) is not None
