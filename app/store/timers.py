@@ -84,7 +84,7 @@ async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> in
 
 async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
     if row["run"] is not None:
-        return await transacting.run(lambda c, owed: _store_fact(c, row, owed))
+        return await _fire_fact(transacting, row)
     try:
         return await transacting.run(lambda c, owed: _start(c, row["id"], settler, owed))
     except (ClientFault, RecordRefused) as error:
@@ -98,6 +98,16 @@ async def _fire(transacting: Transacting, settler: Settler, row: Row) -> bool:
         log.exception("the scheduled start %s is not understood", row["id"])
         reason = f"not understood: {error!r}"
     return bool(await transacting.database.fetch(_FIRED, row["id"], storable_text(reason)))
+
+
+async def _fire_fact(transacting: Transacting, row: Row) -> bool:
+    try:
+        return await transacting.run(lambda c, owed: _store_fact(c, row, owed))
+    except (ClientFault, RecordRefused, LookupError):
+        # Rows that the laws do not allow: it stays due, so that they are looked for, and the
+        # other timers must not wait behind it for ever.
+        log.exception("the timer %s cannot fire", row["id"])
+        return False
 
 
 async def _store_fact(executor: Executor, row: Row, owed: Owed) -> bool:
