@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeAlias
 
+from app.domain.errors import RecordRefused
 from app.domain.run import Ending
 from app.store.executors import Executor, Row
 from app.store.locking import lock_to_end, read_run
@@ -132,11 +133,15 @@ class Failing:
     async def all(self, transacting: Transacting) -> int:
         """Look once; return how many there were.
 
-        A thread that somebody else holds just now is left for the next sweep.
+        A thread that somebody else holds just now is left for the next sweep, and so is one whose
+        rows do not let its run end: the others must not wait behind it, nor its finder die of it.
         """
         failed = 0
         for row in await self.find(transacting.database, None):
-            failed += await transacting.run(partial(self._one, row))
+            try:
+                failed += await transacting.run(partial(self._one, row))
+            except (RecordRefused, LookupError):
+                log.exception("run %s cannot be ended", row["id"])
         return failed
 
     async def _one(self, found: Row, executor: Executor, owed: Owed) -> bool:
