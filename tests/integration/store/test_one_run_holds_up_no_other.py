@@ -33,7 +33,11 @@ async def test_a_run_that_cannot_be_ended_holds_up_no_other(
     end = Settler.end
 
     async def refuses(
-        self: Settler, executor: Executor, thread: Thread, run: Run, *rest: Any
+        self: Settler,
+        executor: Executor,
+        thread: Thread,
+        run: Run,
+        *rest: Any,  # noqa: ANN401
     ) -> None:
         if run.id == broken.run.id:
             raise RecordRefused("Postgres refuses this for good")
