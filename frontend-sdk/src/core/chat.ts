@@ -12,29 +12,12 @@
 
 import { agents, type FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
-import { type Branch, branchOf, type Redo } from "./branch.js";
-import { alternatives, type Choice, choose, isHeard } from "./branches.js";
-import {
-  type AgentState,
-  agentState,
-  type ChatState,
-  chatState,
-  messagesOf,
-  speaking,
-} from "./chat-state.js";
+import type { Branch, Redo } from "./branch.js";
+import { type Choice, isHeard } from "./branches.js";
+import type { AgentState, ChatState } from "./chat-state.js";
 import type { ChatClient } from "./client.js";
 import { asError } from "./errors.js";
-import { follow } from "./follow.js";
-import type { ChatMessage } from "./optimistic.js";
-import {
-  addSend,
-  changeSend,
-  dropSend,
-  isBusy,
-  review,
-  unsettled,
-  waitingOf,
-} from "./optimistic.js";
+import { addSend, changeSend, dropSend, isBusy, review, unsettled } from "./optimistic.js";
 import {
   type AgentBranchResult,
   type AgentForkArgs,
@@ -42,20 +25,15 @@ import {
   type BranchList,
   type Message,
   PAGE_LIMIT,
-  type ThreadView,
 } from "./protocol.gen.js";
 import type { Request } from "./requests.js";
 import type { Sends, ThreadSends } from "./sends.js";
-import { Cell, derive, type Readable } from "./store.js";
-import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
+import { shown } from "./shown.js";
+import { Cell, type Readable } from "./store.js";
+import type { SubscriptionState } from "./subscription.js";
 
 /** After its answer a send's run shows within a feed's worst lag, or something else is wrong. */
 const SHOW_TIMEOUT_MS = 5_000;
-
-const UNREAD: Readable<SubscriptionState> = derive([], () => ({
-  ...LOADING,
-  view: { value: [], error: undefined, loading: false },
-}));
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -105,44 +83,11 @@ export class Chat {
     this.threadKey = threadKey;
     this.#context = context;
     this.#stream = stream;
-    const { sends, watch } = context;
-    const threadOf = (key: string) =>
-      derive(
-        [watch(agents.agentThread, { key })],
-        ({ view }) => view as SubscriptionView<ThreadView | null>,
-      );
-    this.#heard = derive([threadOf(threadKey)], ({ value }) => value?.branches);
-    const choice = derive([sends.of(threadKey)], ({ choice }) => choice);
-    const branches = derive([this.#heard, choice], choose);
-    const selected = derive([branches], (known) => known?.selected ?? threadKey);
-    const showing = (messages: (key: string) => Readable<SubscriptionState>) =>
-      follow(
-        selected,
-        (key) =>
-          derive([messages(key), threadOf(key), sends.of(key), branches], (...known) =>
-            branchOf(key, ...known),
-          ),
-        ({ rows, thread }) => rows !== undefined && thread !== undefined,
-      );
-    const agent = ({ thread, rows, sends, error }: Branch) =>
-      agentState(thread, rows, sends, error);
-    this.agent = this.#reviewing(derive([showing(() => UNREAD)], agent));
-    // The messages are asked for before the thread: what has left the queue is a row by then.
-    const branch = showing((key) => watch(agents.agentMessages, this.#messagesOf(key)));
-    this.#branch = branch;
-    const part = <Name extends keyof Branch>(name: Name) => derive([branch], (one) => one[name]);
-    const [rows, thread] = [part("rows"), part("thread")];
-    const own = derive([branch], ({ sends }) => sends.sends);
-    const shown: Readable<readonly ChatMessage[]> = derive(
-      [rows, own, derive([thread], waitingOf)],
-      messagesOf,
-    );
-    const live = derive([part("live"), rows, thread], speaking);
-    const ways = derive([branches, part("key"), rows], alternatives);
-    const whole = derive([branch], agent);
-    this.state = this.#reviewing(
-      derive([whole, part("loading"), shown, live, this.#loadingOlder, ways], chatState),
-    );
+    const known = shown(context, threadKey, (key) => this.#messagesOf(key), this.#loadingOlder);
+    this.#heard = known.heard;
+    this.#branch = known.branch;
+    this.agent = this.#reviewing(known.agent);
+    this.state = this.#reviewing(known.state);
   }
 
   /**
