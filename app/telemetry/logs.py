@@ -24,8 +24,11 @@ _OWN = frozenset(vars(logging.makeLogRecord({}))) | {
 }
 """What every record has; the rest came by ``extra``."""
 
-_CHATTY = ("uvicorn.error", "alembic", "asyncio")
-"""Loggers that tell of every start and statement what we say in our own words."""
+_CHATTY = ("uvicorn.error", "alembic", "asyncio", "httpx2", "httpcore2")
+"""Loggers that tell of every start, statement and request what we say in our own words.
+
+Those of the client tell of addresses, too, and an address may hold a secret: that of a webhook.
+"""
 
 _ALSO_OURS = ("uvicorn", "uvicorn.error", "uvicorn.access", "arq.worker")
 """Loggers whose libraries bring handlers of their own: theirs go, ours stays."""

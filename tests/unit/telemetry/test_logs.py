@@ -72,3 +72,16 @@ def test_a_line_below_the_level_is_not_written() -> None:
     log.info("quiet")
 
     assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+@pytest.mark.parametrize("name", ["httpx2", "httpcore2.connection"])
+def test_an_address_that_is_asked_is_not_written(name: str, level: str) -> None:
+    stream = io.StringIO()
+    set_up_logs("text", level, stream=stream)
+
+    logging.getLogger(name).info("HTTP Request: POST https://host/hook/confidential")
+    logging.getLogger(name).warning("it matters")
+
+    assert "confidential" not in stream.getvalue()
+    assert "it matters" in stream.getvalue()
