@@ -383,3 +383,34 @@ def test_who_asked_for_it_is_notified_of_what_begins_to_wait_and_nobody_else(
     expect(asked.page).to_have_title(re.compile(r"^\(\d+\) Runs"))
     asked.go().by("notices").click()
     expect(asked.by("notices")).to_have_attribute("aria-pressed", "false")
+
+
+@pytest.mark.req("IMP-16")
+def test_a_conversation_is_taken_on_elsewhere_from_a_message_and_before_a_turn(
+    person: Desk, open_admin: OpenAdmin
+) -> None:
+    paid = person.say("Pay 1 to begin with", title="The original")
+    tab = open_admin(f"runs/{paid['runId']}")
+    tab.approvals(paid).get_by_test_id("approve").click()
+    tab.expect_run("completed")
+    tab.page.locator('[data-step="llm:turn:0"] button').click()
+    tab.by("fork-before").click()
+    log = tab.page.get_by_role("log")
+    expect(log).to_contain_text("Pay 1 to begin with")
+    expect(log).not_to_contain_text("I will pay")
+    expect(tab.page).not_to_have_url(re.compile(paid["sessionId"]))
+
+    tab.go(f"threads/{paid['sessionId']}")
+    asks = tab.page.locator('[data-testid="message"]').filter(has_text="I will pay 1")
+    asks.hover()
+    asks.get_by_test_id("fork").click()
+    expect(tab.page).not_to_have_url(re.compile(paid["sessionId"]))
+    expect(log).to_contain_text("I will pay 1")
+    expect(log).not_to_contain_text("Done:")
+    expect(tab.page.locator('[data-testid="message"]:not([data-role="tool"])')).to_have_count(2)
+    tab.by("signal").fill("And now something else")
+    tab.by("send-signal").click()
+    expect(log).to_contain_text(re.compile("You said: .*And now something else"))
+    tab.go(f"threads/{paid['sessionId']}")
+    expect(log).to_contain_text("Done:")
+    expect(log).not_to_contain_text("something else")

@@ -1,7 +1,7 @@
 /** A run's waterfall: the order of bars, waits between them, and an axis that long waits do not eat. */
 
 import { describe, expect, test } from "vitest";
-import { contentOf } from "../src/runs/content.js";
+import { contentOf, turnOf } from "../src/runs/content.js";
 import { type Row, stepWords, timelineOf } from "../src/runs/timeline.js";
 import { aDetail, anApproval, aStep, at, ms } from "./build.js";
 
@@ -172,6 +172,16 @@ describe("what a step was about", () => {
     const step = aStep("tool:pay:c1", 0, 1, { value: "an-id-of-its-own" });
 
     expect(contentOf(step, { messages })).toMatchObject({ asked: { cents: 0 }, answered: false });
+  });
+
+  test("a turn begins with its model call, of which its tools are part", () => {
+    const call = aStep("llm:turn:0", 0, 1, { value: { message: "m1" } });
+    const said = messages.map((one) => ({ ...one, turn: 0 }));
+
+    expect(turnOf(call, { messages })).toBe("m1");
+    expect(turnOf(aStep("tool:pay:c1", 0, 1, { turn: 0 }), { messages: said })).toBe("m1");
+    expect(turnOf(aStep("tool:pay:c9", 1, 1, { turn: 1 }), { messages: said })).toBeUndefined();
+    expect(turnOf(aStep("timer:x", null, 1), { messages: said })).toBeUndefined();
   });
 
   test("a tool that answered with an error has failed", () => {

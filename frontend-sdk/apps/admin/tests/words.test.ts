@@ -1,8 +1,10 @@
 /** Values, times, addresses and bars, as people read them. */
 
+import { RopewalkError } from "ropewalk";
 import { describe, expect, test } from "vitest";
 import { placeOf, to } from "../src/router.js";
 import { askedOf, localOf, momentOf } from "../src/runs/when.js";
+import { resultsAfter } from "../src/threads/use-fork.js";
 import { barsOver, totalOf } from "../src/ui/bar.js";
 import { ago, bytes, duration } from "../src/ui/moments.js";
 import { distinct } from "../src/ui/pages.js";
@@ -123,4 +125,15 @@ test("when a run began is asked as the address says it, and nonsense is not aske
 test("a moment goes to a local field and back, to the minute", () => {
   expect(momentOf(localOf("2026-11-30T10:59:00.000Z"))).toBe("2026-11-30T10:59:00.000Z");
   expect([momentOf(""), localOf("nonsense")]).toEqual(["", ""]);
+});
+
+test("a cut between a call and its result is made after the result, where the server says so", () => {
+  const refused = new RopewalkError("INVALID_ARGUMENT", "no", { before: "m1", after: "m3" });
+
+  expect(resultsAfter(refused)).toBe("m3");
+  expect(
+    resultsAfter(new RopewalkError("INVALID_ARGUMENT", "no", { before: "m1" })),
+  ).toBeUndefined();
+  expect(resultsAfter(new RopewalkError("NOT_FOUND", "no", { after: "m3" }))).toBeUndefined();
+  expect(resultsAfter(new Error("no"))).toBeUndefined();
 });

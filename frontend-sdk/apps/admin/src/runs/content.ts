@@ -43,6 +43,23 @@ export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): C
   };
 }
 
+/**
+ * Return the message with which a step's turn began: before it, the conversation can be taken on
+ * another way. Undefined for what is no step of a turn.
+ */
+export function turnOf(
+  { turn, value }: Pick<StepRow, "turn" | "value">,
+  detail: Pick<RunDetail, "messages">,
+): string | undefined {
+  const messages = detail.messages as readonly Message[];
+  const named = messageId(value);
+  const answers = messages.filter(({ role }) => role === "assistant");
+  const found =
+    answers.find(({ id }) => id === named) ??
+    (turn === null ? undefined : answers.find((one) => one.turn === turn));
+  return found?.id;
+}
+
 function messageId(value: unknown): string | undefined {
   const named = (value as { readonly message?: unknown } | null)?.message;
   return typeof named === "string" ? named : undefined;

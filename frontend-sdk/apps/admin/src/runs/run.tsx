@@ -171,6 +171,12 @@ function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
         <Link href={to("agents", run.agent)}>{run.agent}</Link>
         {run.agentVersion !== null && ` ${run.agentVersion}`}
       </Fact>
+      {run.override !== undefined && (
+        <Fact name="Configuration">
+          <Link href={to("agents", run.agent, "configuration")}>version {run.override}</Link> over
+          the code
+        </Fact>
+      )}
       <Fact name="Conversation">
         <Link href={to("threads", run.key)}>{run.title ?? run.key}</Link>
       </Fact>

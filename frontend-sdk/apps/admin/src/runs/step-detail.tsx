@@ -3,9 +3,10 @@
 import type { ReactNode } from "react";
 import { Markdown } from "../../../chat/src/markdown.js";
 import type { RunDetail, StepRow } from "../admin.gen.js";
+import { useFork } from "../threads/use-fork.js";
 import { Json, Readable, Tree } from "../ui/json.js";
 import { exact } from "../ui/moments.js";
-import { contentOf } from "./content.js";
+import { contentOf, turnOf } from "./content.js";
 
 interface StepProps {
   readonly id: string;
@@ -16,6 +17,7 @@ interface StepProps {
 
 export function StepDetail({ id, step, failed, detail }: StepProps): ReactNode {
   const content = contentOf(step, detail);
+  const begin = turnOf(step, detail);
   return (
     <section id={id} className="step-detail" aria-label={step.name} data-testid="step-detail">
       <p className="soft facts">
@@ -70,7 +72,32 @@ export function StepDetail({ id, step, failed, detail }: StepProps): ReactNode {
           <Json value={step.value} />
         </details>
       )}
+      {begin !== undefined && <ForkBefore threadKey={detail.run.key} messageId={begin} />}
     </section>
+  );
+}
+
+/** Go on from the moment before this step's turn, in a conversation of one's own. */
+function ForkBefore(props: { readonly threadKey: string; readonly messageId: string }): ReactNode {
+  const { busy, trouble, fork } = useFork();
+  const { threadKey, messageId } = props;
+  return (
+    <div className="part">
+      <button
+        type="button"
+        className="small"
+        data-testid="fork-before"
+        disabled={busy}
+        onClick={() => fork({ key: threadKey, messageId, edge: "before" })}
+      >
+        Fork before this turn
+      </button>
+      {trouble !== undefined && (
+        <p className="trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -13,6 +13,7 @@ import { Json, Tree } from "../ui/json.js";
 import { Empty, Loading } from "../ui/states.js";
 import { Status } from "../ui/status.js";
 import { Ago } from "../ui/time.js";
+import { Forking } from "./forking.js";
 import { Signal } from "./signal.js";
 
 interface ThreadProps {
@@ -70,7 +71,9 @@ function Conversation({ threadKey }: ThreadProps): ReactNode {
             </button>
           )}
           <div role="log" className="log" aria-busy={live.length > 0}>
-            <Entries entries={[...steps, ...live]} />
+            <Forking threadKey={thread.key}>
+              <Entries entries={[...steps, ...live]} />
+            </Forking>
           </div>
           {error && (
             <div className="banner" role="alert" data-testid="error" data-code={error.code}>

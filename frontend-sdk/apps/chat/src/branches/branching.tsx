@@ -12,9 +12,10 @@ import {
   useRef,
   useState,
 } from "react";
-import { type Alternatives, isBusy } from "ropewalk";
+import type { Alternatives } from "ropewalk";
 import type { useAgentChat } from "ropewalk/react";
 import type { api } from "../api.gen.js";
+import { type Offers, offersOf } from "./offers.js";
 
 type Chat = ReturnType<typeof useAgentChat<typeof api.chat.startRun>>;
 
@@ -26,13 +27,9 @@ export interface Draft {
   readonly text: string;
 }
 
-export interface Branching {
+export interface Branching extends Offers {
   /** By the id of the message at which they go apart. */
   readonly ways: ReadonlyMap<string, Alternatives>;
-  /** The answer that can be had again. */
-  readonly last: string | undefined;
-  /** What the user said to begin runs, if it can be said otherwise now. */
-  readonly editable: ReadonlySet<string>;
   readonly draft: Draft | undefined;
   readonly setDraft: (draft: Draft | undefined) => void;
   readonly regenerate: (messageId: string) => void;
@@ -68,19 +65,10 @@ export function BranchingProvider({ chat, said, children }: ProviderProps): Reac
   const asked = useRef<Asked>(null);
   const left = useRef<string>(null);
   const { messages, branches, status, regenerate, editMessage, selectBranch } = chat;
-  // What waits for a person can be left waiting; what works is stopped first.
-  const rests = !isBusy(status) || status === "awaiting_input";
-  const branching = useMemo<Branching>(() => {
-    const stored = messages.filter(({ optimistic }) => !optimistic);
-    const begins = new Map([...stored].reverse().map((one) => [one.runId, one]));
-    const newest = stored.findLast(({ role }) => role !== "tool");
-    const isLast = rests && status !== "failed" && newest?.role === "assistant";
-    return {
+  const branching = useMemo<Branching>(
+    () => ({
+      ...offersOf(messages, status),
       ways: new Map(branches.map((one) => [one.messageId, one])),
-      last: isLast ? newest.id : undefined,
-      editable: new Set(
-        [...begins.values()].flatMap(({ id, role }) => (rests && role === "user" ? [id] : [])),
-      ),
       draft,
       setDraft,
       asked,
@@ -101,7 +89,8 @@ export function BranchingProvider({ chat, said, children }: ProviderProps): Reac
           asked.current = null;
         });
       },
-    };
-  }, [messages, branches, status, rests, draft, said, regenerate, editMessage, selectBranch]);
+    }),
+    [messages, branches, status, draft, said, regenerate, editMessage, selectBranch],
+  );
   return <Context value={branching}>{children}</Context>;
 }

@@ -4,9 +4,11 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Alternatives, ChatMessage } from "ropewalk";
 import { Icon } from "../icons.js";
 import { type Direction, useBranching } from "./branching.js";
+import { useMore } from "./more.js";
 
 export function Under({ message }: { readonly message: ChatMessage }): ReactNode {
   const branching = useBranching();
+  const more = useMore();
   const { id, role, text } = message;
   if (message.optimistic || branching?.draft?.messageId === id) return null;
   const ways = branching?.ways.get(id);
@@ -25,6 +27,7 @@ export function Under({ message }: { readonly message: ChatMessage }): ReactNode
       )}
       {role === "assistant" && text !== "" && <Copy text={text} />}
       {branching?.editable.has(id) && <Edit message={message} />}
+      {more?.(message)}
       {ways && <Versions seq={message.seq} ways={ways} />}
     </div>
   );
