@@ -207,6 +207,40 @@ def test_an_edit_is_left_and_sent_by_the_keyboard_and_the_focus_goes_on(
     expect(versions(tab)).to_have_text(["1/2"])
 
 
+@pytest.mark.req("SDK-06", "SUB-03")
+def test_what_was_written_offline_goes_where_it_was_written(
+    dev: DevProcess, open_tab: Open, shot: Shot
+) -> None:
+    tab = open_tab()
+    ask(tab, "one")
+    tab.by("regenerate").click()
+    expect(versions(tab)).to_have_text(["2/2"])
+    answered(tab, "one")
+    second = said(tab)
+    other = open_tab(tab.address)
+    expect(versions(other)).to_have_text(["2/2"])
+
+    # A browser that is taken offline keeps its sockets: they have to be cut.
+    tab.page.context.set_offline(True)
+    killed = dev.kill("gateway")
+    dev.wait_for_another("gateway", killed)
+    expect(tab.by("connection")).not_to_have_attribute("data-state", "open")
+    tab.send("two")
+    expect(users(tab)).to_have_count(2)
+    other.by("version-back").click()
+    expect(versions(other)).to_have_text(["1/2"])
+    shot(tab, "offline")
+    tab.page.context.set_offline(False)
+
+    expect(versions(tab)).to_have_text(["1/2"])
+    assert said(tab) == said(other)
+    assert len(said(tab)) == 2
+    other.by("version-on").click()
+    for each in (tab, other):
+        answered(each, "two")
+        assert said(each)[:-1] == [*second, "two"]
+
+
 @pytest.mark.req("SDK-06")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_all_is_in_sight_as_large_as_a_finger_and_nothing_moves(
