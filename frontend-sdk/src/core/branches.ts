@@ -52,7 +52,7 @@ export function alternatives(
   for (let key: string | null = shown; key !== null; key = through?.parent ?? null) {
     const end = through?.shared ?? Number.POSITIVE_INFINITY;
     const children = list.filter(({ parent, shared }) => parent === key && shared <= end);
-    for (const { shared } of children) {
+    for (const shared of new Set(children.map((one) => one.shared))) {
       const keys = [key, ...children.flatMap((one) => (one.shared === shared ? [one.key] : []))];
       // The path goes into the child that it came from, and past all others.
       const index = shared === end && through ? keys.indexOf(through.key) : 0;
