@@ -10,8 +10,10 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from asyncpg.exceptions import LockNotAvailableError
+
 from app.domain.approval import EXPIRY
-from app.domain.errors import ClientFault, RecordRefused
+from app.domain.errors import ClientFault, RecordRefused, StoreUnavailable
 from app.domain.ports import OnBusy, StartRun
 from app.domain.run import ParentStep, Terms
 from app.domain.storable import encode, storable_text
@@ -78,7 +80,13 @@ async def fire_due(transacting: Transacting, settler: Settler, limit: int) -> in
     fired = 0
     known = [each.name for each in fields(StartRun)]
     for row in await transacting.database.fetch(_DUE, limit, UNDERSTOOD_WITHIN, known):
-        fired += await _fire(transacting, settler, row)
+        try:
+            fired += await _fire(transacting, settler, row)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, LockNotAvailableError):
+                raise
+            # Somebody makes the thread that it starts on, in a transaction that takes its time.
+            log.warning("the timer %s has to wait: %s", row["id"], error.message)
     return fired
 
 
