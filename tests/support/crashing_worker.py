@@ -37,6 +37,7 @@ from app.telemetry.logs import set_up_logs  # noqa: E402
 from tests.support import body_log  # noqa: E402
 from tests.support.crash_points import broken_builds, pace  # noqa: E402
 from tests.support.crash_points.orders import Order  # noqa: E402
+from tests.support.crash_points.told import SECRET  # noqa: E402
 
 
 def main(agents: Path) -> None:
@@ -128,6 +129,8 @@ def _work(order: Order, declared: Declarations) -> None:
         redis_url=order.redis_url,
         redis_namespace=order.namespace,
         drain_s=order.drain_s,
+        webhook_url=order.webhook_url,
+        webhook_secret=SECRET if order.webhook_url else None,
     )
     set_up_logs("text", "INFO")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -147,7 +150,7 @@ async def _call(call: dict[str, Any], settings: Settings, declared: Declarations
             value = await functions.call(
                 call["function"],
                 call["arguments"],
-                caller=Identity(call["caller"]),
+                caller=Identity(call["caller"], frozenset(call["roles"])),
                 dedupe=call["dedupe"],
             )
         except ChatError as error:

@@ -110,6 +110,13 @@ async def poke_at_once(ctx: ActionContext, run_id: str) -> None:
 
 
 @mutation
+async def remind_a_stranger(ctx: MutationContext, key: str) -> None:
+    """Let a run of somebody else's start soon under a key that nobody has yet."""
+    run: RunOptions = {"input": "go later", "thread_key": key, "owner": "mallory"}
+    await ctx.scheduler.run_after(0.3, "queueing", run)
+
+
+@mutation
 async def remind(ctx: MutationContext, key: str) -> None:
     """Let a run start soon, if this commits."""
     owner = ctx.auth.user_id

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import asyncpg
+from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from app.functions.dispatch import Functions
@@ -17,6 +18,7 @@ from app.main.wiring import core, functions_over
 from app.settings import Settings
 from tests.support import body_log
 from tests.support.crash_points.scenarios import THREAD, State
+from tests.support.crash_points.told import SECRET, Told, listening_system
 from tests.support.crash_points.zygote import Zygote
 from tests.support.law_evidence import audited_tables
 
@@ -28,13 +30,20 @@ SELECT coalesce((SELECT array_agg(status ORDER BY created_at) FROM agent_runs
        coalesce((SELECT array_agg(id ORDER BY created_at) FROM agent_runs
                   WHERE parent IS NULL), '{}') AS ids,
        (SELECT count(*) FROM agent_runs WHERE finished_at IS NULL)
-       + (SELECT count(*) FROM agent_timers WHERE run IS NULL AND fired_at IS NULL) AS busy,
+       + (SELECT count(*) FROM agent_timers WHERE run IS NULL AND fired_at IS NULL)
+       + (SELECT count(*) FROM agent_notices WHERE settled_at IS NULL) AS busy,
        coalesce((SELECT array_agg(tool_call_id ORDER BY requested_at, id) FROM agent_approvals
                   WHERE status = 'pending'), '{}') AS asked,
        coalesce((SELECT array_agg(t.key ORDER BY a.requested_at, a.id)
                    FROM agent_approvals a JOIN agent_threads t ON t.id = a.thread
                   WHERE a.status = 'pending'), '{}') AS askers
 """
+
+
+_NOT_AUDITED = (
+    *("agent_calls", "agent_workers", "agent_notices"),
+    *("agent_overrides", "agent_governance", "agent_audit"),
+)
 
 
 @dataclass
@@ -49,6 +58,9 @@ class Lane:
     database: Connection
     redis: Redis
     user: Functions
+    telling: Functions
+    """The same, where another system is told."""
+    told: Told
 
     async def state(self) -> State:
         """Return what a user could know now."""
@@ -72,7 +84,8 @@ class Lane:
 
     async def clear(self) -> None:
         """Forget the last play."""
-        tables = ", ".join([*await audited_tables(self.database), "agent_calls", "agent_workers"])
+        self.told.clear()
+        tables = ", ".join([*await audited_tables(self.database), *_NOT_AUDITED])
         await self.database.execute(f"TRUNCATE {tables}, law_audit")
         async for key in self.redis.scan_iter(match=f"*{self.namespace}*", count=1000):
             await self.redis.delete(key)
@@ -93,6 +106,11 @@ async def lane(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(core(settings, connections=4))
         redis = await stack.enter_async_context(connect(redis_url))
+        told = await stack.enter_async_context(listening_system())
+        tells = settings.model_copy(
+            update={"webhook_url": told.url, "webhook_secret": SecretStr(SECRET)}
+        )
+        telling = await stack.enter_async_context(core(tells, connections=2))
         database = await asyncpg.connect(
             database_url, server_settings={"application_name": "harness"}
         )
@@ -106,4 +124,6 @@ async def lane(
             database,
             redis,
             functions_over(stores, load(agents), settings),
+            functions_over(telling, load(agents), tells),
+            told,
         )

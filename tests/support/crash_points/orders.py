@@ -19,6 +19,7 @@ class Order:
         call: a caller's one call (``function``, ``arguments``, ``caller``, ``dedupe``); without
             one the child is a worker.
         answer: the file that a caller's answer is written to.
+        webhook_url: of another system that is told, if there is one.
     """
 
     id: int
@@ -33,6 +34,7 @@ class Order:
     drain_s: float = 2.0
     call: dict[str, Any] | None = None
     answer: str = ""
+    webhook_url: str | None = None
 
     def to_json(self) -> str:
         """Return one line."""

@@ -5,8 +5,12 @@ so that hundreds of takeovers fit into a minute.
 """
 
 import os
+from datetime import timedelta
+from types import ModuleType
 from typing import Final
 
+from app.channels import webhook
+from app.domain.retry import RetryPolicy
 from app.engine import lease, sweeper
 from app.queue import worker as bell
 from app.store import beat, database, sessions
@@ -22,7 +26,7 @@ def quicken() -> None:
     Raises:
         AttributeError: a constant has gone elsewhere.
     """
-    for module, values in {
+    quicker: dict[ModuleType, dict[str, object]] = {
         beat: {"EVERY_S": BEAT_S},
         lease: {"LIMIT_S": LEASE_S},
         sweeper: {
@@ -32,7 +36,13 @@ def quicken() -> None:
             "CHECK_EVERY_S": 0.2,
         },
         bell: {"POLL_S": 0.1},
-    }.items():
+        webhook: {
+            "LEASE": timedelta(seconds=0.5),
+            "BACKOFF": RetryPolicy(base=timedelta(seconds=0.02)),
+            "_LOOK_S": 0.05,
+        },
+    }
+    for module, values in quicker.items():
         for name, value in values.items():
             getattr(module, name)
             setattr(module, name, value)

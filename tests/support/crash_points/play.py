@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 
 from app.domain.errors import ChatError
 from app.domain.identity import Identity
+from app.functions.dispatch import Functions
 from app.keyspace.script import command
 from tests.support.body_log import Line
 from tests.support.crash_points import pace
@@ -124,6 +125,7 @@ SELECT format('%s is %s for %s (%s): %s', application_name, state, now() - state
   FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL
    AND pid <> pg_backend_pid()
 """
+_NOTICES = "SELECT id, kind, settled_at, error FROM agent_notices"
 _OVER = "SELECT id FROM agent_threads WHERE status NOT IN ('queued', 'running')"
 
 
@@ -157,6 +159,10 @@ class _Play:
         self._deaths: list[Death] = []
         self._done: set[str] = set()
         self._dedupe = uuid.uuid4().hex
+
+    @property
+    def _functions(self) -> Functions:
+        return self._lane.telling if self._played.scenario.tells else self._lane.user
 
     async def perform(self) -> None:
         """Do every act when it is due, with a worker at hand, until all runs have ended."""
@@ -213,6 +219,10 @@ class _Play:
         played.violations += await check(played.evidence, at_rest=is_over)
         if is_over:
             played.violations += as_played(played.scenario, played.evidence, self._done)
+            if played.scenario.tells:
+                notices = [dict(row) for row in await lane.database.fetch(_NOTICES)]
+                ends = [row["status"] for row in played.evidence.rows["runs"]]
+                played.violations += lane.told.lacks(notices, ends.count("completed"))
 
     # ---- acts ----
 
@@ -231,6 +241,7 @@ class _Play:
             "function": act.function,
             "arguments": dict(act.arguments(state)),
             "caller": USER,
+            "roles": sorted(act.roles),
             "dedupe": f"{self._dedupe}-{act.name}",
         }
         kills = self._kills.pop(act.name, [])
@@ -239,8 +250,11 @@ class _Play:
         if kills and act.is_asked_anew:
             call["dedupe"] += "-anew"
         try:
-            await self._lane.user.call(
-                call["function"], call["arguments"], caller=Identity(USER), dedupe=call["dedupe"]
+            await self._functions.call(
+                call["function"],
+                call["arguments"],
+                caller=Identity(USER, act.roles),
+                dedupe=call["dedupe"],
             )
         except ChatError as error:
             if not (kills and act.is_asked_anew):
@@ -327,6 +341,7 @@ class _Play:
             build=self._build,
             call=call,
             answer=str(answer),
+            webhook_url=lane.told.url if self._played.scenario.tells else None,
         )
         child = self._children[name] = await lane.zygote.fork(order)
         return child

@@ -59,6 +59,7 @@ class Act:
         function: a server function, called with ``arguments`` as a client would; or
         signal: what the operator sends to the worker; or
         does: what somebody does to the database while the worker with this process id is at it.
+        roles: of who calls.
         is_asked_anew: whether it is done under a new key when its process has died.  Nobody
             knows whether it has taken effect, so it may be refused then.
     """
@@ -70,6 +71,7 @@ class Act:
     signal: Signals | None = None
     does: Callable[["asyncpg.Connection[asyncpg.Record]", int], Awaitable[None]] | None = None
     is_asked_anew: bool = False
+    roles: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Scenario:
         answers: how often the agent has answered in the end, if that is known.
         said: what the user is seen to have said, in order, if all was done.
         tallies: what the thread's state counts in the end, if that is known.
+        tells: whether another system is told of what happens.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Scenario:
     answers: int | None = None
     said: tuple[str, ...] | None = None
     tallies: int | None = None
+    tells: bool = False
 
     def way_in(self, who: str) -> str:
         """Return the function that a process of an act calls; of a worker, who it is."""
@@ -284,6 +288,53 @@ TOLD: Final = Scenario(
 )
 """Others reach a run while it works: messages, events, a start that is set for later."""
 
+TELL: Final = replace(_whole("tell", heard=False), tells=True)
+"""Another system, which is down at first, is told of the question, the decision and the end."""
+
+LATE: Final = Scenario(
+    "late",
+    (
+        _reach("remind_a_stranger", lambda _: True),
+        _say("start", "go", lambda state: "remind_a_stranger" in state.done, "queueing"),
+    ),
+    last_words=DONE,
+    said=("go",),
+)
+"""A start that is due belongs to somebody else's conversation by then, and is refused."""
+
+
+def _rule(name: str, after: str, function: str, **arguments: object) -> Act:
+    """Return what an operator does when something else is done, or is at work."""
+
+    def due(state: State) -> bool:
+        return _is_at_work(state) if after == "work" else after in {"", *state.done}
+
+    roles = frozenset({"admin"})
+    way_in = f"agents:admin_{function}"
+    return Act(name, due, way_in, lambda _: arguments, is_asked_anew=True, roles=roles)
+
+
+RULED: Final = {"agent": "queueing"}
+OVERRULE: Final = Scenario(
+    "overrule",
+    (
+        _rule("draft", "", "save_draft", **RULED, content={"maxTurns": 4}),
+        _rule("discard", "draft", "discard_draft", **RULED),
+        _rule("redraft", "discard", "save_draft", **RULED, content={"maxTurns": 5}),
+        _rule("publish", "redraft", "publish", **RULED),
+        _rule("minutes", "publish", "set_minutes", **RULED, minutes=3),
+        _rule("models", "minutes", "set_models", models=["openai:gpt-5"]),
+        _say("start", "go", lambda state: "models" in state.done, "queueing"),
+        _rule("reset", "work", "reset", **RULED),
+        _rule("restore", "reset", "restore", **RULED, version=1),
+        _say("again", "go again", lambda state: state.runs == ("completed",), "queueing"),
+    ),
+    ends=("completed", "completed"),
+    last_words=DONE,
+    said=("go", "go again"),
+)
+"""An operator publishes something over the code, and takes it back while a run goes by it."""
+
 TOGETHER: Final = frozenset({"call_a", "call_b"})
 BELOW: Final = "call_stamp"
 
@@ -403,6 +454,7 @@ BOTH: Final = Scenario(
 SCENARIOS: Final = (
     *(WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN),
     *(QUEUE, REPLACE, RETRY, TOLD),
+    *(TELL, LATE, OVERRULE),
     *(SIGN, DISMISS, UNSIGNED),
 )
 AT_HOLD: Final = (STEER_AT, CANCEL_AT, APPROVE_AT)
