@@ -23,7 +23,7 @@ PUBLIC = {
     *("agentRun", "agentCancel", "agentRetry", "agentApprovals", "agentResolveApprovals"),
     *("adminOverrides", "adminSaveDraft", "adminDiscardDraft", "adminPublish", "adminReset"),
     *("adminRestore", "adminSetApprovers", "adminSetGovernance", "adminSetModels"),
-    *("adminGovernance", "adminAudit"),
+    *("adminGovernance", "adminSetMinutes", "adminAudit"),
     *("agentRegenerate", "agentEditMessage", "agentSelectBranch", "agentFork"),
 }
 
