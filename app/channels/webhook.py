@@ -25,6 +25,7 @@ from app.domain.errors import StoreUnavailable
 from app.domain.notice import OwedNotice
 from app.domain.ports import Clock
 from app.domain.retry import RetryPolicy, next_delay
+from app.domain.storable import storable_text
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ class Webhook:
         except TimeoutError:
             return False, f"no answer within {TIMEOUT_S:g} s"
         except httpx2.HTTPError as error:
-            return False, f"{type(error).__name__}: {error}"[:500]
+            return False, storable_text(f"{type(error).__name__}: {error}"[:500])
         if answer.is_success:
             return None
         return answer.status_code == _GONE, f"answered {answer.status_code}"

@@ -279,3 +279,27 @@ async def test_an_answer_without_end_is_an_answer(
         await all_sent(webhook)
 
     assert len(receiver.told) == 1
+
+
+class Stammering(httpx2.AsyncBaseTransport):
+    """A connection that breaks with words that Postgres does not take."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Break."""
+        raise httpx2.ReadError("what came was \x00\ud800", request=request)
+
+
+async def test_a_failure_in_any_words_is_noted(world: StoreWorld, database_url: str) -> None:
+    claimed = await world.drive()
+    await world.store.finish(claimed.fence, Ending.completed("final"), None)
+    async with (
+        Database(database_url) as database,
+        httpx2.AsyncClient(transport=Stammering()) as client,
+    ):
+        notices = PostgresNotices(database)
+        await Webhook(notices, "http://nowhere/", SECRET, SystemClock(), client).send_due()
+        rows = await database.fetch(
+            "SELECT error FROM agent_notices WHERE data ->> 'runId' = $1", claimed.run.id
+        )
+
+    assert rows[0]["error"] == "ReadError: what came was \ufffd\ufffd"
