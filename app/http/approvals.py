@@ -1,6 +1,8 @@
 """Approvals over HTTP: of a session, and the inbox across sessions.
 
-Who may not decide is refused alike whether or not there is such a session (R10).
+Who may not decide is refused alike whether or not there is such a session (R10).  A session is
+addressed by the agent of its thread, whoever asks in it: what the run of another agent asks is
+shown in the session that it was started from.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from app.http.operation import Operation, WholeNumber, Word
 from app.http.reply import reply
 from app.http.requests import body_of, idempotency_key
 from app.http.services import HttpServices
+from app.http.sessions import no_session
 from app.protocol.calls import AGENT_APPROVALS, AGENT_RESOLVE_APPROVALS, Surface
 from app.protocol.rows import ApprovalDecision
 from app.protocol.wire import Inbound, absent
@@ -81,6 +84,8 @@ class ApprovalRoutes:
         """Return what a session waits for, or with ``status=all`` whatever it has asked."""
         key = request.path_params["session_id"]
         found = await self._find(request, caller, {"key": key})
+        if not await self._is_of_agent(request, caller):
+            found = []
         if not found and await readable_thread(self._services.reader, key, caller) is None:
             raise Forbidden("you may not see this")
         return reply({"approvals": found})
@@ -109,6 +114,8 @@ class ApprovalRoutes:
         self, request: Request, caller: Identity, decisions: Sequence[DecideOne]
     ) -> Response:
         asked = await self._asked(request.path_params["session_id"], caller)
+        if not await self._is_of_agent(request, caller):
+            asked = {}
         given, keys = [], set()
         for each in decisions:
             if each.approval_id not in asked:
@@ -131,6 +138,19 @@ class ApprovalRoutes:
                 AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
             )
         return reply({"decisions": answer})
+
+    async def _is_of_agent(self, request: Request, caller: Identity) -> bool:
+        """Return whether the address names the agent of its session, if there is one.
+
+        Raises:
+            NotFound: it does not, and the caller may know.
+        """
+        thread = await self._services.reader.find(request.path_params["session_id"])
+        if thread is None or thread.agent == request.path_params["slug"]:
+            return True
+        if caller.may_read(thread.owner):
+            raise no_session()
+        return False
 
     def _unknown(self, approval_id: str, caller: Identity) -> ClientFault:
         data = {"approvalId": approval_id}

@@ -169,18 +169,19 @@ async def readable_session(
     try:
         key = checked_key(request.path_params["session_id"])
     except InvalidArgument:
-        raise _no_session() from None
+        raise no_session() from None
     found = await reader.snapshot(key, messages, [caller])
     if (
         found is None
         or not caller.may_read(found.thread.owner)
         or found.thread.agent != request.path_params["slug"]
     ):
-        raise _no_session()
+        raise no_session()
     return found
 
 
-def _no_session() -> NotFound:
+def no_session() -> NotFound:
+    """Return the error for whatever is not there for this caller."""
     return NotFound("no such session")
 
 

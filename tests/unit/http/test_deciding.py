@@ -241,3 +241,43 @@ async def test_b39_what_a_child_asks_is_decided_in_the_session_that_shows_it(
     assert (mixed.status_code, mixed.json()["code"]) == (400, "INVALID_ARGUMENT")
     assert decided.json()["decisions"][0]["approvalId"] == below
     assert [each["id"] for each in left] == [ids["top"]]
+
+
+@pytest.mark.req("APR-11", "ACC-01")
+async def test_a_session_is_not_addressed_by_another_agent_than_its_own(desk: MemoryDesk) -> None:
+    (approval,) = await asked(desk, "wire")
+    elsewhere = "/agents/b/sessions/k/approvals"
+    given = {"decision": "approved"}
+    answers = {}
+    for person, client in desk.surfaces.clients.items():
+        answers[person] = [
+            await client.get(elsewhere),
+            await client.post(f"{elsewhere}/{approval}", json=given),
+            await client.post(elsewhere, json={"decisions": [{"approvalId": approval, **given}]}),
+        ]
+
+    own = [(each.status_code, each.json()["message"]) for each in answers.pop(OWNER)]
+    assert own == [(404, "no such session")] * 3
+    for admin in ("carol", "erin"):
+        assert [each.status_code for each in answers.pop(admin)] == [404] * 3
+    assert {each.status_code for person in answers.values() for each in person} == {403}
+    assert await statuses(desk) == [ApprovalStatus.PENDING.value]
+    assert desk.ran("k") == []
+
+
+async def test_a_childs_card_is_decided_under_the_agent_of_the_session_that_shows_it(
+    backend: Backend, world: StoreWorld
+) -> None:
+    top = await world.drive(thread_key="top")
+    await world.ask(top, "call_1", gated=[])
+    child = await world.spawn(top)
+    await world.ask(child, "call_2", gated=["call_2"])
+    async with backend.client("root", "admin") as admin:
+        right, wrong = f"/agents/{top.run.agent}/sessions/top", "/agents/support/sessions/top"
+        shown = (await admin.get(f"{right}/approvals")).json()["approvals"]
+        refused = await admin.get(f"{wrong}/approvals")
+        path = f"approvals/{shown[0]['id']}"
+        no = await admin.post(f"{wrong}/{path}", json={"decision": "denied"})
+        yes = await admin.post(f"{right}/{path}", json={"decision": "denied"})
+
+    assert [refused.status_code, no.status_code, yes.status_code] == [404, 404, 200]
