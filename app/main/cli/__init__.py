@@ -20,6 +20,7 @@ from app.main.cli import (
     keys,
     migrations,
     serve,
+    sessions,
     token,
 )
 from app.main.refusal import WRONG_DECLARATION, Refusal
@@ -43,6 +44,7 @@ cli.command("token")(token.token)
 cli.command("revoke")(keys.revoke)
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(generate.cli, name="generate")
+agents.cli.add_typer(sessions.cli, name="sessions")
 cli.add_typer(agents.cli, name="agents")
 cli.add_typer(approvals.cli, name="approvals")
 

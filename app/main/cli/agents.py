@@ -2,7 +2,10 @@
 
 import json
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -23,6 +26,13 @@ TokenOption = Annotated[
     str | None,
     typer.Option("--token", help="A token, instead of one for --user.", envvar="ROPEWALK_TOKEN"),
 ]
+SchemaOption = Annotated[
+    str | None, typer.Option("--output-schema", help="JSON Schema of the answer.")
+]
+SchemaFileOption = Annotated[
+    Path | None, typer.Option("--output-schema-file", help="The same, in a file.")
+]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the reply and print it.")]
 _POLL_S = 0.2
 _FINAL = ("completed", "failed", "cancelled")
 
@@ -52,23 +62,69 @@ def prompt(
     message: Annotated[str, typer.Option(help="What to say.")],
     session: Annotated[str | None, typer.Option(help="Continue this session.")] = None,
     model: Annotated[str | None, typer.Option(help="Another model for this run.")] = None,
+    output_schema: SchemaOption = None,
+    output_schema_file: SchemaFileOption = None,
     url: UrlOption = None,
     user: UserOption = "dev-user",
     token: TokenOption = None,
     data_dir: DataDirOption = DEFAULT_DATA_DIR,
     *,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the reply and print it.")] = False,
+    wait: WaitOption = False,
 ) -> None:
-    """Send a message to an agent.  Prints session and run, or with --wait the reply."""
+    """Send a message to an agent.  Prints session and run, or with --wait the reply.
+
+    With a schema and --wait it prints the output alone, as JSON.
+    """
     server = Server(url=url, data_dir=data_dir, user=user, token=token)
-    given = {"message": message, "sessionId": session, "model": model}
-    started = server.post(
-        f"/agents/{slug}", {name: value for name, value in given.items() if value is not None}
-    )
+    schema = _schema(output_schema, output_schema_file)
+    given = {"message": message, "sessionId": session, "model": model, "outputSchema": schema}
+    say(server, slug, given, wait=wait)
+
+
+def say(server: Server, slug: str, given: Mapping[str, object], *, wait: bool) -> None:
+    """Send a prompt, and print what came of it.
+
+    Args:
+        server: the server.
+        slug: the agent's.
+        given: the body; what is ``None`` is left out.
+        wait: for the reply, or the output if a form was asked for.
+
+    Raises:
+        Refusal: it was refused, or the run did not complete.
+    """
+    body = {name: value for name, value in given.items() if value is not None}
+    started = server.post(f"/agents/{quote(slug, safe='')}", body)
     if not wait:
         typer.echo(json.dumps(started))
         return
-    typer.echo(_reply(server, slug, started["sessionId"], started["runId"]))
+    run = started["runId"]
+    reply = _reply(server, slug, started["sessionId"], run)
+    if "outputSchema" in body:
+        reply = json.dumps(server.get(f"/runs/{run}")["output"], ensure_ascii=False)
+    typer.echo(reply)
+
+
+def session_path(slug: str, session: str) -> str:
+    """Return the address of a session, whatever a team makes of its keys."""
+    return f"/agents/{quote(slug, safe='')}/sessions/{quote(session, safe='')}"
+
+
+def _schema(text: str | None, file: Path | None) -> dict[str, Any] | None:
+    """Return the form that was asked for.
+
+    Raises:
+        Refusal: it cannot be read.
+    """
+    if text is not None and file is not None:
+        raise Refusal("give one of --output-schema and --output-schema-file")
+    try:
+        found = json.loads(file.read_text() if file is not None else text or "null")
+    except (OSError, ValueError) as error:
+        raise Refusal(f"the output schema is no JSON: {error}") from error
+    if found is not None and not isinstance(found, dict):
+        raise Refusal('the output schema has to be a JSON Schema with "type": "object"')
+    return found
 
 
 def _reply(server: Server, slug: str, session: str, run: str) -> str:
@@ -79,7 +135,7 @@ def _reply(server: Server, slug: str, session: str, run: str) -> str:
     """
     is_told = False
     while True:
-        view = server.get(f"/agents/{slug}/sessions/{session}")
+        view = server.get(session_path(slug, session))
         if view["status"] in _FINAL:
             break
         if view.get("pendingApprovals") and not is_told:
