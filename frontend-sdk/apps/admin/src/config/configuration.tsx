@@ -69,7 +69,7 @@ function Standing({ view }: { readonly view: OverrideView }): ReactNode {
   const newest = versions[0];
   return (
     <section className="panel stack" aria-label="In force" data-testid="in-force">
-      <p>
+      <p role="status">
         <strong>
           {says.length === 0
             ? "The code counts"

@@ -21,7 +21,7 @@ export function Versions({ view }: { readonly view: OverrideView }): ReactNode {
       ) : (
         <>
           <NeedsDeploy may={view.may} what="Putting a version in force again" />
-          <ul className="rows versions" data-testid="versions">
+          <ul className="rows published" data-testid="versions">
             {versions.map((version, index) => (
               <Version
                 key={version.version}

@@ -90,7 +90,7 @@ function tokensOf(one: { readonly inputTokens: number; readonly outputTokens: nu
 
 function Agent(props: { readonly agent: AgentSpend; readonly may: May }): ReactNode {
   const { agent, may } = props;
-  const now = useNow(true);
+  const now = useNow(false);
   const day = { ms: DAY_MS, count: DAYS };
   const tokens = barsOver(
     agent.days.map((one) => ({ at: `${one.day}T00:00:00Z`, value: tokensOf(one) })),
