@@ -23,6 +23,8 @@ from pydantic_ai.models.function import (
 )
 
 from app.models.demo_conversation import Conversation
+from app.models.demo_intents import DemoCall
+from app.models.demo_output import sample
 from app.models.demo_script import Reply, reply
 
 DEMO: Final = "demo"
@@ -68,4 +70,10 @@ def demo_model(model_id: str, delay: timedelta) -> FunctionModel:
 
 
 def _reply(messages: list[ModelMessage], info: AgentInfo) -> Reply:
-    return reply(Conversation.of(messages), {tool.name for tool in info.function_tools})
+    talk = Conversation.of(messages)
+    said = reply(talk, {tool.name for tool in info.function_tools})
+    if said.calls or not info.output_tools:
+        return said
+    form = info.output_tools[0]
+    answer = DemoCall(form.name, sample(form.parameters_json_schema, said.text))
+    return Reply(calls={f"demo_{talk.calls_so_far + 1}": answer}, thinking=said.thinking)
