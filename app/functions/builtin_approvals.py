@@ -24,6 +24,7 @@ from app.functions.agent_runs import AgentCard, AgentRuns
 from app.functions.builtin_reads import Key
 from app.threads.approvers import as_governed, check_may_decide, may_decide
 from app.threads.limits import INBOX_LIMIT, MAX_BATCH, MAX_REASON, PAGE_LIMIT_MAX
+from app.threads.people import is_called
 from app.threads.views import approval_record
 
 CallId = Annotated[str, Field(min_length=1)]
@@ -259,11 +260,10 @@ class ApprovalFunctions:
         return None if card is None else card.owner
 
     def _responsible_for(self, caller: Identity) -> list[str]:
-        mine = {each.casefold() for each in (caller.user_id, caller.email) if each}
         return [
             slug
             for slug, card in self._agents.items()
-            if card.owner is not None and card.owner.casefold() in mine
+            if card.owner is not None and is_called(card.owner, caller)
         ]
 
 

@@ -77,5 +77,5 @@ class SignalFunctions:
 
 def _producer(agents: Producers, slug: str) -> Producer | None:
     """Return the producer of an agent, or ``None`` when there is no such agent any more."""
-    found: Producer | None = getattr(agents, attribute_name(slug), None)
-    return found if found is not None and found.slug == slug else None
+    found = getattr(agents, attribute_name(slug), None)
+    return found if isinstance(found, Producer) and found.slug == slug else None

@@ -43,8 +43,12 @@ _SEEN_BY = """
         OR EXISTS (SELECT FROM json_array_elements_text(coalesce(
                           (SELECT v.approvers -> a.name FROM agent_governance v
                             WHERE v.agent = k.agent), a.rules -> 'approvers')) p
-                    WHERE p = $4 OR lower(p) = lower($5::text)))
+                    WHERE p NOT IN ('$owner', '$speaker')
+                      AND (p = $4 OR p = $5::text
+                           OR (octet_length(p) = char_length(p)
+                               AND lower(p COLLATE "C") = lower($5 COLLATE "C")))))
 """
+"""Those that the caller may see; names are compared as ``app.threads.people`` does."""
 _OF_THREAD = f"WHERE (a.thread = $1::text OR a.root = $1) {_SEEN_BY}"
 _OF_ALL = f"WHERE $1::text IS NULL {_SEEN_BY}"
 _WAITING_FIRST = "ORDER BY a.requested_at, a.id LIMIT $7"

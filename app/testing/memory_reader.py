@@ -10,6 +10,7 @@ from app.domain.ports import ThreadSnapshot
 from app.domain.run import Run
 from app.domain.thread import Thread
 from app.testing.memory_database import MemoryDatabase
+from app.threads.approvers import is_named
 
 
 class MemoryThreadReader:
@@ -143,9 +144,5 @@ class MemoryThreadReader:
             person.is_admin
             or (approval.owner is not None and approval.owner == person.user_id)
             or approval.agent in agents
-            or person.user_id in approvers
-            or (
-                person.email is not None
-                and person.email.lower() in {each.lower() for each in approvers}
-            )
+            or is_named(approvers, person)
         )

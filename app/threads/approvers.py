@@ -5,6 +5,7 @@ operator picks others, and by the agent's lists as they are now.  A token that s
 names nobody: it never widens to everybody.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from app.domain.approval import Approval
@@ -12,7 +13,11 @@ from app.domain.errors import Forbidden
 from app.domain.identity import Identity
 from app.domain.override import UNGOVERNED, Governance
 from app.threads.governing import may_approve
-from app.threads.people import is_called
+from app.threads.people import is_among, is_called
+
+
+_WORDS = frozenset({"$owner", "$speaker"})
+"""Stand for somebody, and are nobody's name."""
 
 
 def as_governed(approval: Approval, governance: Governance) -> Approval:
@@ -75,6 +80,11 @@ def check_may_decide(
     ):
         return approval
     raise Forbidden("you may not decide this")
+
+
+def is_named(approvers: Iterable[str], caller: Identity) -> bool:
+    """Return whether the caller is among those who are named by id or e-mail."""
+    return is_among((each for each in approvers if each not in _WORDS), caller)
 
 
 def _is_meant(approver: str, approval: Approval, caller: Identity) -> bool:

@@ -194,6 +194,32 @@ async def test_each_sees_what_is_his_to_see_the_oldest_first(world: StoreWorld) 
     assert len(await seen(ROOT)) == 4
 
 
+@pytest.mark.req("APR-32")
+@pytest.mark.parametrize(
+    ("approver", "person", "sees"),
+    [
+        ("$owner", Identity("$owner"), False),
+        ("$speaker", Identity("$speaker"), False),
+        ("Bob@Example.com", Identity("x", email="bob@example.COM"), True),
+        ("bob@example.com", Identity("BOB@EXAMPLE.COM"), False),
+        ("bob@example.com", Identity("bob@example.com"), True),
+        ("stra\u00dfe@example.com", Identity("x", email="stra\u00dfe@example.com"), True),
+        ("stra\u00dfe@example.com", Identity("x", email="strasse@example.com"), False),
+        ("\u00c9va@example.com", Identity("x", email="\u00e9va@example.com"), False),
+    ],
+)
+async def test_a_name_on_the_list_is_one_persons(
+    world: StoreWorld, approver: str, person: Identity, sees: bool
+) -> None:
+    claimed = await world.drive(owner="carl")
+    rules = ApprovalRules(approvers=(approver,))
+    await world.ask(claimed, "c1", gated=["c1"], rules=rules)
+
+    found = await world.reader.approvals(visible_to=person, limit=1000)
+
+    assert [each.thread_key for each in found] == [claimed.thread.key] * sees
+
+
 async def test_a_call_of_a_child_is_not_taken_for_one_of_the_thread(world: StoreWorld) -> None:
     top = await world.drive()
     await world.ask(top, "call_1", gated=["call_1"])

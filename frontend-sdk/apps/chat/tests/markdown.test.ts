@@ -37,6 +37,15 @@ describe("markdown", () => {
     expect(html("[here](https://example.com)")).toContain(">here</a>");
   });
 
+  it.each(["[", "`", "*", "**a ", "[a](", "http://."])(
+    "takes no longer for what never closes: %s",
+    (open) => {
+      const begun = performance.now();
+      html(open.repeat(80_000));
+      expect(performance.now() - begun).toBeLessThan(5_000);
+    },
+  );
+
   it("writes HTML and script addresses as they were typed", () => {
     expect(html("<img src=x onerror=alert(1)>")).toBe("<p>&lt;img src=x onerror=alert(1)&gt;</p>");
     expect(html("[x](javascript:alert(1))")).toBe("<p>[x](javascript:alert(1))</p>");
