@@ -14,6 +14,8 @@ from tests.support.dev_process import ROOT, DevProcess, dev_process
 from tests.support.wait_until import wait_until_sync
 
 ADDRESSES = ("", "decided", "runs", "threads", "agents", "agents/desk", "system")
+MANY = 70
+"""Conversations; a socket takes 64 calls at once."""
 STILL_USABLE_S = 4.0
 """For five hundred cards to be there, on a machine that does other things besides."""
 
@@ -281,6 +283,23 @@ def test_every_page_can_be_read_by_anybody_at_any_width(
     assert found == {}
 
 
+@pytest.mark.req("ADM-09", "APR-08")
+def test_more_conversations_than_a_socket_takes_calls_are_decided_together(
+    person: Desk, open_admin: OpenAdmin
+) -> None:
+    tab = open_admin()
+    runs = [person.say("Pay 1 of many") for _ in range(MANY)]
+    for run in runs:
+        expect(tab.approvals(run)).to_have_count(1)
+    tab.by("select-all").click()
+    tab.by("reject-selected").click()
+
+    for run in runs:
+        expect(tab.approvals(run)).to_have_count(0, timeout=FINISH_MS)
+    expect(tab.by("batch-trouble")).to_have_count(0)
+    expect(tab.by("just-decided")).to_contain_text("pay was rejected by dev-admin")
+
+
 @pytest.mark.req("ADM-09")
 def test_five_hundred_that_wait_stay_usable(person: Desk, open_admin: OpenAdmin) -> None:
     runs = [person.say("Pay 250") for _ in range(2)]
@@ -376,7 +395,7 @@ def test_who_asked_for_it_is_notified_of_what_begins_to_wait_and_nobody_else(
     asked.visit("runs")
     run = person.say("Pay 1 for the notice")
 
-    asked.page.wait_for_function("window.notices.length > 0")
+    asked.page.wait_for_function("() => window.notices.length > 0")
     expect(other.approvals(run)).to_have_count(1)
     assert asked.page.evaluate("window.notices") == ["pay waits for you"]
     assert other.page.evaluate("window.notices") == []
