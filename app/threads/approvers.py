@@ -15,7 +15,6 @@ from app.domain.override import UNGOVERNED, Governance
 from app.threads.governing import may_approve
 from app.threads.people import is_among, is_called
 
-
 _WORDS = frozenset({"$owner", "$speaker"})
 """Stand for somebody, and are nobody's name."""
 

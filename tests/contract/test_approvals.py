@@ -209,7 +209,7 @@ async def test_each_sees_what_is_his_to_see_the_oldest_first(world: StoreWorld) 
     ],
 )
 async def test_a_name_on_the_list_is_one_persons(
-    world: StoreWorld, approver: str, person: Identity, sees: bool
+    world: StoreWorld, approver: str, person: Identity, *, sees: bool
 ) -> None:
     claimed = await world.drive(owner="carl")
     rules = ApprovalRules(approvers=(approver,))
