@@ -278,3 +278,47 @@ async def test_streamed_or_not_the_thread_is_the_same(provider: str, *, streamin
         ("assistant", "complete", "It is clear."),
     ]
     assert (run.usage.requests, run.usage.input_tokens, run.usage.output_tokens) == (2, 22, 14)
+
+
+@pytest.mark.req("OUT-01", "OUT-07", "APR-10")
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_form_of_the_answer_is_asked_for_with_the_tools_and_a_misfit_is_told(
+    provider: str, *, streaming: bool
+) -> None:
+    form: dict[str, Any] = {
+        "type": "object",
+        "properties": {"late": {"type": "boolean"}},
+        "required": ["late"],
+    }
+    name = "submit_structured_output"
+    script = [
+        Answers(calls=[Called("get_weather", '{"city": "Oslo"}', "c1")]),
+        Answers(calls=[Called(name, '{"late": "no"}', "c2")]),
+        Answers(calls=[Called(name, '{"late": false}', "c3")]),
+        Answers("Bye."),
+    ]
+    async with (
+        serving(provider, *script) as (model, server),
+        AgentWorld(Agent(model=model, tools=[get_weather]), streaming=streaming) as world,
+    ):
+        world.policy = {"outputSchema": form}
+        run = await world.answered("is it late?")
+        world.policy = {}
+        after = await world.answered("thanks")
+
+    assert (run.output, run.usage.requests, after.output) == ({"late": False}, 3, None)
+    first, last = server.requests[0], server.requests[-1]
+    offered = [each.get("function", each)["name"] for each in first["tools"]]
+    assert offered == ["get_weather", name]
+    choice = {"openai": "required", "anthropic": {"type": "any"}}[provider]
+    assert first["tool_choice"] == choice
+    assert [each.get("function", each)["name"] for each in last["tools"]] == ["get_weather"]
+    wrong = "Not taken: late: 'no' is not of type 'boolean'."
+    told = server.requests[2]["messages"][-1]
+    assert (
+        told
+        == {
+            "openai": resulted("c2", f'{{"error":"{wrong}"}}'),
+            "anthropic": by("user", used("c2", wrong, is_error=True)),
+        }[provider]
+    )
