@@ -92,6 +92,7 @@ class Approval:
         agent: whose call it is.
         owner: the thread's.
         thread_title: the conversation's, as it is now.
+        conversation_key: of the conversation's root, if the thread is a branch of one.
         root: id of the thread at the top of the runs that asked for this one, if it is another.
         decided_by: the decider's user id, ``None`` for one who has none.
     """
@@ -116,6 +117,7 @@ class Approval:
     decided_at: datetime | None = None
     root: str | None = None
     thread_title: str | None = None
+    conversation_key: str | None = None
 
     @property
     def expires_at(self) -> datetime | None:

@@ -148,6 +148,7 @@ class ApprovalRecord(PendingApproval):
 
     owner: str | None
     title: str | None = Field(description="of the conversation that asks")
+    conversation: str | None = absent(description="the root's key, when a branch asks")
     status: ApprovalStatus
     may_decide: bool = Field(description="whether it waits, and for the caller")
     decided_by: str | None = absent()

@@ -46,8 +46,10 @@ THREADS = f"SELECT {columns(THREAD, 't')} FROM agent_threads t"
 RUNS = f"SELECT {columns(RUN, 'r')} FROM agent_runs r"
 MESSAGES = f"SELECT {columns(MESSAGE, 'm')} FROM agent_messages m"
 APPROVALS = f"""
-SELECT {columns(APPROVAL, "a")}, k.key AS thread_key, k.agent, k.owner, k.title AS thread_title
+SELECT {columns(APPROVAL, "a")}, k.key AS thread_key, k.agent, k.owner, k.title AS thread_title,
+       b.key AS conversation_key
   FROM agent_approvals a JOIN agent_threads k ON k.id = a.thread
+  LEFT JOIN agent_threads b ON b.id = k.conversation
 """
 SIGNALS = f"SELECT {columns(SIGNAL, 'g')} FROM agent_signals g"
 
@@ -164,6 +166,7 @@ def approval_from(row: Row, *, parse: Parse = parse_json) -> Approval:
         agent=row["agent"],
         owner=row["owner"],
         thread_title=row["thread_title"],
+        conversation_key=row["conversation_key"],
     )
 
 

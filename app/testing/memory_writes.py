@@ -107,6 +107,7 @@ def _fill(db: MemoryDatabase, thread: Thread, filled: FilledMessage) -> None:
 
 
 def _approval(db: MemoryDatabase, fence: Fence, thread: Thread, asked: NewApproval) -> Approval:
+    root = db.root_thread(thread)
     return Approval(
         id=asked.id,
         thread_id=thread.id,
@@ -121,6 +122,7 @@ def _approval(db: MemoryDatabase, fence: Fence, thread: Thread, asked: NewApprov
         agent=thread.agent,
         owner=thread.owner,
         thread_title=thread.title,
+        conversation_key=None if root.id == thread.id else root.key,
         rules=ApprovalRules.from_json(decode(asked.rules)),
         root=db.root_of(db.runs[fence.run_id]),
     )

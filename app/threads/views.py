@@ -73,14 +73,15 @@ def approval_record(approval: Approval, *, may_decide: bool) -> dict[str, Json]:
         "status": approval.status.value,
         "mayDecide": may_decide and approval.status is ApprovalStatus.PENDING,
     }
-    decided: dict[str, Json] = {
+    further: dict[str, Json] = {
+        "conversation": approval.conversation_key,
         "decidedBy": approval.decided_by,
         "place": None if approval.place is None else approval.place.value,
         "reason": approval.reason,
         "editedInput": approval.edited_input,
         "decidedAt": _time(approval.decided_at),
     }
-    view.update({name: value for name, value in decided.items() if value is not None})
+    view.update({name: value for name, value in further.items() if value is not None})
     return view
 
 

@@ -181,6 +181,20 @@ async def test_a_branch_is_told_whose_it_is_and_a_thread_alone_is_told_nothing(
     assert below.thread.owner == "ann"
 
 
+async def test_what_a_branch_asks_names_the_conversation(branching: Branching) -> None:
+    world = branching.world
+    await branching.say("one")
+    key = await branching.branch("chat", 0, "again")
+    for asking in (key, "chat"):
+        await world.start(thread_key=asking, owner="ann")
+        await world.ask(await world.claim(), "c1", gated=["c1"])
+
+    (asked,) = await world.reader.approvals(key=key)
+    (other,) = await world.reader.approvals(key="chat")
+
+    assert (asked.conversation_key, other.conversation_key) == ("chat", None)
+
+
 async def test_what_a_run_was_asked_is_found_in_whichever_thread(branching: Branching) -> None:
     await branching.say("one")
     run = await branching.say("two")

@@ -234,6 +234,8 @@ export interface ApprovalRecord {
   readonly owner: string | null;
   /** of the conversation that asks */
   readonly title: string | null;
+  /** the root's key, when a branch asks */
+  readonly conversation?: string;
   readonly status: ApprovalStatus;
   /** whether it waits, and for the caller */
   readonly mayDecide: boolean;

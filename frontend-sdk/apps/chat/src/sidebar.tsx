@@ -55,7 +55,7 @@ export function Sidebar({
                 onClick={() => show(key)}
                 title={title}
               >
-                {waiting.some((one) => one.key === key) && (
+                {waiting.some((one) => (one.conversation ?? one.key) === key) && (
                   <span className="waits" data-testid="thread-waits">
                     <span className="hidden">Needs your approval: </span>
                   </span>
