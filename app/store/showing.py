@@ -4,11 +4,15 @@ Locks are taken from the root down, always.  Which thread is at the top of an ap
 changes, so it is read without a lock, and locked before the one that asks.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 
+from app.domain.errors import Contended, StoreUnavailable
 from app.store.executors import Executor
 from app.store.locking import lock_free_thread, lock_thread
 from app.store.owed import Owed
+
+log = logging.getLogger(__name__)
 
 _ROOTS = """
 SELECT DISTINCT root FROM agent_approvals
@@ -29,6 +33,19 @@ async def show_in_root(thread_id: str, executor: Executor, owed: Owed) -> None:
     """Let the watchers of the thread at the top see what waits, or waits no more, below it."""
     for row in await executor.fetch(_SHOW, thread_id):
         owed.announce(thread_id, row["version"])
+
+
+async def show_at_the_top(owed: Owed, show: Callable[[str], Awaitable[None]]) -> None:
+    """After the commit, ``show`` it at each thread at the top that this has closed a card of.
+
+    Not in the same transaction: it would lock the threads from below up.
+    """
+    for root in sorted(owed.shown - owed.versions.keys()):
+        try:
+            await show(root)
+        except (Contended, StoreUnavailable) as error:
+            # What was done is done, whoever is told of it now; the next change shows it there.
+            log.warning("thread %s does not show yet what was closed below: %s", root, error)
 
 
 async def roots_of_pending(executor: Executor, run_id: str) -> Sequence[str]:

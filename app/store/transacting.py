@@ -1,18 +1,14 @@
 """One transaction and what it owes: announced, rung and dropped after the commit."""
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from app.domain.errors import StoreUnavailable
 from app.store.database import Connection, Database
 from app.store.notices import put_notices
 from app.store.owed import Listeners, Owed
-from app.store.showing import show_in_root
-
-log = logging.getLogger(__name__)
+from app.store.showing import show_at_the_top, show_in_root
 
 T = TypeVar("T")
 
@@ -36,11 +32,5 @@ class Transacting:
 
         result, owed = await self.database.transact(once)
         await owed.pay(self.listeners)
-        for root in sorted(owed.shown - owed.versions.keys()):
-            # Not in the same one: it would lock the threads from below up.
-            try:
-                await self.run(partial(show_in_root, root))
-            except StoreUnavailable as error:
-                # What was done is done, whoever is told of it now; the next change shows it there.
-                log.warning("thread %s does not show yet what was closed below: %s", root, error)
+        await show_at_the_top(owed, lambda root: self.run(partial(show_in_root, root)))
         return result

@@ -40,6 +40,7 @@ from app.store.owed import Listeners, Owed
 from app.store.scheduled_calls import cancel_call, put_call
 from app.store.sessions import deliberate, has_failed, session_engine
 from app.store.settling import Settler
+from app.store.showing import show_at_the_top, show_in_root
 from app.store.signalling import put_signal
 from app.store.starting import start_run
 from app.store.timers import cancel, schedule
@@ -207,6 +208,14 @@ class PostgresTransactions:
         if writes := tracker.writes:
             self._announce_writes(writes)
         await unit.owed.pay(self._listeners)
+        await show_at_the_top(unit.owed, self._show)
+
+    async def _show(self, root: str) -> None:
+        told = Owed()
+        with _translating():
+            async with self._engine.begin() as connection:
+                await show_in_root(root, SessionExecutor(connection), told)
+        await told.pay(self._listeners)
 
     @asynccontextmanager
     async def read_only(self, reads: dict[str, Keys]) -> AsyncIterator[Session]:

@@ -75,6 +75,29 @@ async def test_a_function_replaces_a_run_with_all_that_hangs_on_it(
     assert around.rung[-1] == started.run_id
 
 
+@pytest.mark.req("CON-03", "APR-33")
+async def test_a_function_that_replaces_what_asked_below_takes_its_card_from_the_top(
+    world: StoreWorld, transactions: PostgresTransactions
+) -> None:
+    top = await world.drive()
+    await world.ask(top, "call_1")
+    middle = await world.spawn(top)
+    await world.ask(middle, "call_1")
+    bottom = await world.spawn(middle)
+    await world.ask(bottom, "call_1", gated=["call_1"])
+    await world.park(bottom, "call_1")
+    before = await world.snapshot(top.thread.id)
+    assert len(before.approvals) == 1
+
+    async with transactions.begin() as unit:
+        await unit.start(a_start(thread_key=bottom.thread.key, on_busy=OnBusy.REPLACE))
+
+    after = await world.snapshot(top.thread.id)
+    assert after.approvals == []
+    assert after.thread.version > before.thread.version
+    assert (top.thread.id, after.thread.version) in world.around.announced
+
+
 @pytest.mark.req("CON-03")
 async def test_a_replacement_that_is_rolled_back_has_ended_nothing(
     world: StoreWorld, transactions: PostgresTransactions
