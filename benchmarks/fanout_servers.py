@@ -47,6 +47,9 @@ class _Publish:
         self._threads.say(KEY, self._text, turn=self._turn)
         return None
 
+    def may_write(self, ref: str) -> bool:
+        return True
+
     async def read(
         self, ref: str, args: Mapping[str, Json], *, caller: Identity, reads: dict[str, Keys]
     ) -> Json:
