@@ -137,6 +137,11 @@ function Doing({ run }: { readonly run: RunRow }): ReactNode {
           Cancel the run
         </button>
       )}
+      {!ENDED.has(run.status) && (
+        <Link href={to("system")} data-testid="to-repair">
+          It does not move? Repair…
+        </Link>
+      )}
       {run.status === "failed" && (
         <button
           type="button"

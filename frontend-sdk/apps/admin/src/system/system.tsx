@@ -11,6 +11,7 @@ import { Loading, Trouble } from "../ui/states.js";
 import { wordsOf } from "../ui/status.js";
 import { Tile } from "../ui/tile.js";
 import { Ago, useNow } from "../ui/time.js";
+import { CheckUp } from "./check-up.js";
 
 export function System({ system }: { readonly system: SubscriptionView<SystemView> }): ReactNode {
   const { value, error } = system;
@@ -84,6 +85,7 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
           ))}
         </ul>
       </section>
+      <CheckUp />
     </div>
   );
 }

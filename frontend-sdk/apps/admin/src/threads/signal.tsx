@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import type { ThreadView } from "ropewalk";
-import { currentToken } from "../token.js";
+import { post } from "../http.js";
 import { SayForm } from "../ui/say-form.js";
 
 interface SignalProps {
@@ -45,20 +45,6 @@ async function signal(
   message: string,
   mode: Mode,
 ): Promise<void> {
-  const token = await currentToken();
-  const response = await fetch(
-    `/agents/${encodeURIComponent(agent)}/sessions/${encodeURIComponent(key)}/signals`,
-    {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "idempotency-key": crypto.randomUUID(),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify({ message, mode }),
-    },
-  );
-  if (response.ok) return;
-  const body = (await response.json().catch(() => ({}))) as { readonly message?: string };
-  throw new Error(body.message ?? `The server answered ${response.status}.`);
+  const session = `/agents/${encodeURIComponent(agent)}/sessions/${encodeURIComponent(key)}`;
+  await post(`${session}/signals`, { message, mode });
 }
