@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -433,3 +434,28 @@ def test_a_conversation_is_taken_on_elsewhere_from_a_message_and_before_a_turn(
     tab.go(f"threads/{paid['sessionId']}")
     expect(log).to_contain_text("Done:")
     expect(log).not_to_contain_text("something else")
+
+
+@pytest.mark.req("IMP-16")
+def test_a_run_that_its_thread_has_lost_is_repaired_from_its_page(
+    dev: DevProcess, person: Desk, open_admin: OpenAdmin
+) -> None:
+    run = person.say("Pay 1 for what a restore forgot")
+    tab = open_admin(f"runs/{run['runId']}")
+    tab.expect_run("awaiting_input")
+    with psycopg.connect(dev.ready()["databaseUrl"]) as database:
+        forget = "UPDATE agent_threads SET live_run = NULL WHERE key = %s"
+        assert database.execute(forget, [run["sessionId"]]).rowcount == 1
+
+    tab.by("to-repair").click()
+    tab.by("look").click()
+    found = tab.by("finding")
+    expect(found).to_have_count(1, timeout=FINISH_MS)
+    expect(found).to_have_attribute("data-mended", "false")
+    tab.by("mend").click()
+    expect(found).to_have_attribute("data-mended", "true", timeout=FINISH_MS)
+    expect(tab.by("mend")).to_have_count(0)
+    keep(tab, SHOTS, "admin-repair")
+
+    tab.go(f"runs/{run['runId']}").by("approve").click()
+    tab.expect_run("completed")

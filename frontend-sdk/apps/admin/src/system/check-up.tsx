@@ -22,7 +22,7 @@ export function CheckUp(): ReactNode {
     void act(async () => setFindings((await post<Found>("/doctor", { mend })).findings));
   const left = findings?.filter(({ mended }) => !mended) ?? [];
   return (
-    <section aria-labelledby="check-up-title" data-testid="check-up">
+    <section className="check-up" aria-labelledby="check-up-title" data-testid="check-up">
       <h2 id="check-up-title">Repair</h2>
       <p className="soft">
         Looks for workers that died unnoticed, runs that nobody continues, timers that are overdue
