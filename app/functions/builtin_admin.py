@@ -5,7 +5,7 @@ The shapes are declared in ``app.protocol.admin``; a test holds both together.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import AwareDatetime, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -20,12 +20,14 @@ from app.authoring.functions import FunctionKind, ServerFunction
 from app.domain.approval import Approval
 from app.domain.errors import Forbidden
 from app.domain.identity import Identity
+from app.domain.message import Message
 from app.domain.ports import ThreadReader
 from app.domain.run import Usage
 from app.domain.run_filter import RunFilter
 from app.domain.storable import Json
 from app.domain.tables import GOVERNANCE, THREADS
 from app.functions.ports import AdminReader
+from app.models.prices import price_of
 from app.threads.limits import PAGE_LIMIT, PAGE_LIMIT_MAX
 from app.threads.views import message_view
 
@@ -115,7 +117,7 @@ class AdminFunctions:
             return None
         more = await self._admin.more_of(run_id)
         approvals = await self._reader.approvals(key=row["key"], everything=True)
-        messages = await self._reader.changed(more["thread"], 0, _MESSAGES)
+        messages = await self._admin.messages(more["thread"], run_id, _MESSAGES)
         return {
             "run": _run_row(row),
             "policy": more["policy"],
@@ -126,7 +128,8 @@ class AdminFunctions:
             "approvals": await self._show_approvals(
                 [each for each in approvals if each.run_id == run_id], ctx.auth
             ),
-            "messages": [message_view(each) for each in messages if each.run_id == run_id],
+            "messages": [message_view(each) for each in messages],
+            "costs": {each.id: cost for each in messages if (cost := _cost_of(each)) is not None},
         }
 
     async def threads(
@@ -210,6 +213,12 @@ class AdminFunctions:
 def _check_admin(caller: Identity) -> None:
     if not caller.is_admin:
         raise Forbidden("this is for admins")
+
+
+def _cost_of(message: Message) -> float | None:
+    if message.usage is None or message.model_name is None:
+        return None
+    return price_of(message.model_name, Usage.from_json(cast("dict[str, int]", message.usage)))
 
 
 def _kind_of(tool: NamedTool) -> str:

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from app.domain.calls import CallKey, RememberedCall
+from app.domain.message import Message
 from app.domain.ports import StartedRun, StartRun
 from app.domain.ports.branches import BranchMaker
 from app.domain.record import NewMessage
@@ -125,6 +126,10 @@ class AdminReader(Protocol):
 
     async def more_of(self, run_id: str) -> Mapping[str, Any]:
         """Return ``policy``, ``waits``, ``deadline_at`` and ``thread`` (its id) of a run."""
+        ...
+
+    async def messages(self, thread_id: str, run_id: str, limit: int) -> Sequence[Message]:
+        """Return the newest messages that a run wrote in its own thread, in their order."""
         ...
 
     async def children(self, run_id: str) -> Sequence[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ governance, which other roles may be given (``Permissions``).  The queries are l
 over a socket a new value comes when something that they show has changed.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final, Literal
 
@@ -95,7 +96,12 @@ class RunDetail(Outbound):
     steps: tuple[StepRow, ...] = Field(description="in the order in which they finished")
     children: tuple[RunRow, ...]
     approvals: tuple[ApprovalRecord, ...]
-    messages: tuple[Any, ...] = Field(description="of this run, as agents:agentMessages shows them")
+    messages: tuple[Any, ...] = Field(
+        description="of this run, as agents:agentMessages shows them, the newest 500"
+    )
+    costs: Mapping[str, float] = Field(
+        description="estimated dollars by the id of an answer; none where no public price is known"
+    )
 
 
 class ThreadRow(Outbound):
@@ -167,6 +173,7 @@ class MinuteRow(Outbound):
     completed: int
     failed: int
     cancelled: int
+    recovered: int = Field(description="taken over from a worker that died; its last time counts")
 
 
 class SystemView(Outbound):

@@ -6,9 +6,10 @@ Each is one statement on indexes; nothing here locks, and nothing is on the way 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.domain.message import Message
 from app.domain.run_filter import RunFilter
 from app.store.executors import Executor
-from app.store.rows import parse_json
+from app.store.rows import MESSAGES, message_from, parse_json
 
 Row = Mapping[str, Any]
 
@@ -50,6 +51,7 @@ SELECT r.status, count(*) AS runs
 """
 _ONE = f"{_RUN} WHERE r.id = $1"
 _MORE = "SELECT policy, waits, deadline_at, thread FROM agent_runs WHERE id = $1"
+_SAID = f"{MESSAGES} WHERE m.thread = $1 AND m.run = $2 ORDER BY m.seq DESC LIMIT $3"
 _CHILDREN = f"{_RUN} WHERE r.parent = $1 ORDER BY r.created_at, r.id LIMIT 200"
 _STEPS = """
 SELECT name, turn, created_at AS finished_at, trace,
@@ -98,12 +100,14 @@ SELECT m.minute,
        count(r.id) FILTER (WHERE r.status = 'failed'
                              AND date_trunc('minute', r.finished_at) = m.minute) AS failed,
        count(r.id) FILTER (WHERE r.status = 'cancelled'
-                             AND date_trunc('minute', r.finished_at) = m.minute) AS cancelled
+                             AND date_trunc('minute', r.finished_at) = m.minute) AS cancelled,
+       count(r.id) FILTER (WHERE date_trunc('minute', r.crashed_at) = m.minute) AS recovered
   FROM generate_series(date_trunc('minute', clock_timestamp()) - interval '59 minutes',
                        date_trunc('minute', clock_timestamp()), interval '1 minute') m (minute)
   LEFT JOIN agent_runs r
     ON r.created_at >= date_trunc('minute', clock_timestamp()) - interval '59 minutes'
-   AND m.minute IN (date_trunc('minute', r.created_at), date_trunc('minute', r.finished_at))
+   AND m.minute IN (date_trunc('minute', r.created_at), date_trunc('minute', r.finished_at),
+                    date_trunc('minute', r.crashed_at))
  GROUP BY m.minute ORDER BY m.minute
 """
 _DAYS = """
@@ -166,6 +170,11 @@ class PostgresAdminReader:
             "deadline_at": row["deadline_at"],
             "thread": row["thread"],
         }
+
+    async def messages(self, thread_id: str, run_id: str, limit: int) -> Sequence[Message]:
+        """See ``AdminReader.messages``."""
+        rows = await self._db.fetch(_SAID, thread_id, run_id, limit)
+        return [message_from(row) for row in reversed(rows)]
 
     async def children(self, run_id: str) -> Sequence[Row]:
         """See ``AdminReader.children``."""

@@ -455,6 +455,8 @@ def test_a_run_that_its_thread_has_lost_is_repaired_from_its_page(
     tab.by("mend").click()
     expect(found).to_have_attribute("data-mended", "true", timeout=FINISH_MS)
     expect(tab.by("mend")).to_have_count(0)
+    expect(tab.by("tiles")).to_contain_text("all wellpostgres, schema, redis")
+    expect(tab.by("tiles")).to_contain_text("Wire lag, at most")
     keep(tab, SHOTS, "admin-repair")
 
     tab.go(f"runs/{run['runId']}").by("approve").click()

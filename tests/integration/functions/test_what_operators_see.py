@@ -1,6 +1,7 @@
 """The admin functions answer what their protocol declares, to admins alone, and live."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,7 +20,7 @@ from app.protocol.admin import AgentDetail, RunDetail, RunPage, SystemView, Thre
 from app.store.admin_reads import PostgresAdminReader
 from tests.integration.functions.conftest import Gateway
 from tests.support.deciding import decide
-from tests.support.store_world import StoreWorld, a_result, postgres_world
+from tests.support.store_world import StoreWorld, a_result, an_answer, postgres_world
 
 pytestmark = pytest.mark.req("IMP-16", "ADM-10")
 
@@ -81,6 +82,29 @@ async def test_a_run_is_shown_with_its_steps_and_decisions(
     assert [row["role"] for row in found.messages] == ["user", "assistant", "tool", "tool"]
     assert (below.run.parent_run_id, below.run.parent_key) == (claimed.run.id, claimed.thread.key)
     assert await ask(functions, "adminRun", runId="no-such-run") is None
+
+
+async def test_a_run_late_in_a_long_conversation_is_shown_with_its_own_messages_and_cost(
+    functions: Functions, world: StoreWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.functions.builtin_admin._MESSAGES", 3)
+
+    async def answered(text: str) -> str:
+        claimed = await world.drive(thread_key="long", owner="ann")
+        answer = an_answer(claimed.fence, 0, text)
+        priced = replace(answer.writes.messages[0], model_name="gpt-4o")
+        writes = replace(answer.writes, messages=(priced,))
+        await world.store.record(claimed.fence, replace(answer, writes=writes))
+        await world.store.finish(claimed.fence, Ending.completed("final"), None)
+        return claimed.run.id
+
+    _, last = await answered("one"), await answered("two")
+
+    found = RunDetail.model_validate(await ask(functions, "adminRun", runId=last))
+
+    question, said = found.messages
+    assert (question["role"], said["text"]) == ("user", "two")
+    assert found.costs[said["id"]] > 0
 
 
 async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: StoreWorld) -> None:
@@ -155,13 +179,17 @@ async def test_threads_are_found_by_what_people_remember(
 async def test_agents_and_system_are_what_is_declared(
     functions: Functions, world: StoreWorld
 ) -> None:
+    claimed = await world.drive()
     await world.drive()
+    await world.store.take_over("worker-1", (await world.store.beats())["worker-1"])
+    await world.claim(claimed.run.agent)
     agents = TypeAdapter(list[AgentDetail]).validate_python(await ask(functions, "adminAgents"))
     system = SystemView.model_validate(await ask(functions, "adminSystem"))
 
     assert {each.slug for each in agents} == {"support", "desk", "inner"}
     assert (len(system.minutes), system.version) == (60, "1.2.3")
     assert system.minutes[-1].started + system.minutes[-2].started >= 1
+    assert system.minutes[-1].recovered + system.minutes[-2].recovered == 2
     assert system.unfinished["running"] >= 1
 
 

@@ -106,6 +106,8 @@ export interface MinuteRow {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
+  /** taken over from a worker that died; its last time counts */
+  readonly recovered: number;
 }
 
 /** What stands in place of the code's own word; what is left out is as coded. */
@@ -158,8 +160,10 @@ export interface RunDetail {
   readonly steps: readonly StepRow[];
   readonly children: readonly RunRow[];
   readonly approvals: readonly ApprovalRecord[];
-  /** of this run, as agents:agentMessages shows them */
+  /** of this run, as agents:agentMessages shows them, the newest 500 */
   readonly messages: readonly unknown[];
+  /** estimated dollars by the id of an answer; none where no public price is known */
+  readonly costs: Readonly<Record<string, number>>;
 }
 
 /**

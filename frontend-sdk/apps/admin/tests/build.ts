@@ -102,6 +102,7 @@ export function aDetail(
     children: [],
     approvals: [],
     messages: [],
+    costs: {},
     ...given,
   };
 }

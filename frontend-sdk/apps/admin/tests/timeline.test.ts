@@ -157,21 +157,27 @@ describe("what a step was about", () => {
     },
   ];
 
+  const costs = { m1: 0.02 };
+
   test("a model call said, thought and asked for something", () => {
     const step = aStep("llm:turn:0", 0, 1, { value: { message: "m1" } });
 
-    expect(contentOf(step, { messages })).toMatchObject({
+    expect(contentOf(step, { messages, costs })).toMatchObject({
       text: "I will pay",
       thinking: "Hm",
       calls: [{ name: "pay", input: { cents: 0 } }],
       model: "scripted",
+      cost: 0.02,
     });
   });
 
   test("a tool was asked with arguments and answered, falsy answers too", () => {
     const step = aStep("tool:pay:c1", 0, 1, { value: "an-id-of-its-own" });
 
-    expect(contentOf(step, { messages })).toMatchObject({ asked: { cents: 0 }, answered: false });
+    expect(contentOf(step, { messages, costs })).toMatchObject({
+      asked: { cents: 0 },
+      answered: false,
+    });
   });
 
   test("a turn begins with its model call, of which its tools are part", () => {
@@ -192,7 +198,9 @@ describe("what a step was about", () => {
   });
 
   test("a step that wrote no message is what it returned", () => {
-    expect(contentOf(aStep("timer:x", null, 1), { messages })).toBeUndefined();
-    expect(contentOf(aStep("timer:x", null, 1, { value: [1] }), { messages })).toBeUndefined();
+    expect(contentOf(aStep("timer:x", null, 1), { messages, costs })).toBeUndefined();
+    expect(
+      contentOf(aStep("timer:x", null, 1, { value: [1] }), { messages, costs }),
+    ).toBeUndefined();
   });
 });

@@ -17,10 +17,15 @@ export interface Content {
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
   readonly model: string | undefined;
   readonly tokens: { readonly input: number; readonly output: number } | undefined;
+  /** Dollars, where a public price is known. */
+  readonly cost: number | undefined;
 }
 
 /** Return what is known of a step besides its value; undefined where it wrote no message. */
-export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): Content | undefined {
+export function contentOf(
+  step: StepRow,
+  detail: Pick<RunDetail, "messages" | "costs">,
+): Content | undefined {
   const messages = detail.messages as readonly Message[];
   const id = messageId(step.value);
   const message = messages.find((one) => one.id === id) ?? resultOf(messages, step.name);
@@ -40,6 +45,7 @@ export function contentOf(step: StepRow, detail: Pick<RunDetail, "messages">): C
       input: message.usage.inputTokens,
       output: message.usage.outputTokens,
     },
+    cost: detail.costs[message.id],
   };
 }
 

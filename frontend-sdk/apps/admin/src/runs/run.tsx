@@ -11,7 +11,7 @@ import { toolOf } from "../inbox/consequence.js";
 import { Record } from "../inbox/decided.js";
 import { Link, to } from "../router.js";
 import { Tree } from "../ui/json.js";
-import { duration } from "../ui/moments.js";
+import { dollars, duration } from "../ui/moments.js";
 import { Empty, Loading, Trouble } from "../ui/states.js";
 import { Status } from "../ui/status.js";
 import { Ago, useNow } from "../ui/time.js";
@@ -166,6 +166,7 @@ function Doing({ run }: { readonly run: RunRow }): ReactNode {
 function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
   const { run, waits, deadlineAt } = detail;
   const live = run.finishedAt === null;
+  const costs = Object.values(detail.costs);
   // What waits for a person stands over the facts.
   const others = (waits ?? []).filter((group) => !group.some((one) => one.startsWith("approval:")));
   const now = useNow(live);
@@ -194,6 +195,9 @@ function Facts({ detail }: { readonly detail: RunDetail }): ReactNode {
       <Fact name="Tokens">
         {run.usage.inputTokens.toLocaleString("en")} in,{" "}
         {run.usage.outputTokens.toLocaleString("en")} out
+      </Fact>
+      <Fact name="Cost, estimated">
+        {costs.length > 0 ? dollars(costs.reduce((all, one) => all + one)) : "not known"}
       </Fact>
       <Fact name="Model calls">{run.usage.requests}</Fact>
       {run.model !== null && <Fact name="Model">{run.model}</Fact>}

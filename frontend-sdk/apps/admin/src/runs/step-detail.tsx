@@ -5,7 +5,7 @@ import { Markdown } from "../../../chat/src/markdown.js";
 import type { RunDetail, StepRow } from "../admin.gen.js";
 import { useFork } from "../threads/use-fork.js";
 import { Json, Readable, Tree } from "../ui/json.js";
-import { exact } from "../ui/moments.js";
+import { dollars, exact } from "../ui/moments.js";
 import { contentOf, turnOf } from "./content.js";
 
 interface StepProps {
@@ -32,6 +32,7 @@ export function StepDetail({ id, step, failed, detail }: StepProps): ReactNode {
             tokens: {content.tokens.input} in, {content.tokens.output} out
           </span>
         )}
+        {content?.cost !== undefined && <span>cost: {dollars(content.cost)}</span>}
         {step.startedAt === null && <span>stored from outside of a worker</span>}
       </p>
       {content && (

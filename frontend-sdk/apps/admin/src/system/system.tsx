@@ -12,6 +12,7 @@ import { wordsOf } from "../ui/status.js";
 import { Tile } from "../ui/tile.js";
 import { Ago, useNow } from "../ui/time.js";
 import { CheckUp } from "./check-up.js";
+import { GatewayHealth } from "./health.js";
 
 export function System({ system }: { readonly system: SubscriptionView<SystemView> }): ReactNode {
   const { value, error } = system;
@@ -52,12 +53,13 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
         </Tile>
         <Tile name="Threads, about" value={value.threads.toLocaleString("en")} />
         <Tile name="Database" value={bytes(value.databaseBytes)} />
+        <GatewayHealth />
         {value.version && <Tile name="Version" value={value.version} />}
       </dl>
       <section aria-labelledby="hour-title">
         <h2 id="hour-title">The last hour</h2>
         <div className="charts" data-testid="charts">
-          {(["started", "completed", "failed", "cancelled"] as const).map((series) => (
+          {(["started", "completed", "failed", "cancelled", "recovered"] as const).map((series) => (
             <Hour key={series} series={series} rows={value.minutes} now={now} />
           ))}
         </div>
@@ -90,7 +92,7 @@ export function System({ system }: { readonly system: SubscriptionView<SystemVie
   );
 }
 
-type Series = "started" | "completed" | "failed" | "cancelled";
+type Series = "started" | "completed" | "failed" | "cancelled" | "recovered";
 
 const MINUTES = { ms: 60_000, count: 60 };
 
