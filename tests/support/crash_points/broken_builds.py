@@ -72,7 +72,7 @@ BUILDS: Final[dict[str, Code | Text]] = {
     "settle-without-closing-the-journal": Code(
         "app.store.settling",
         "Settler.settle",
-        (("salvage = await self._close(fence)", "salvage = Salvage()"),),
+        (("salvage = await self._close(fence, owed)", "salvage = Salvage()"),),
     ),
     "token-attempt-counted-per-drive": Code(
         "app.loop.turn",

@@ -79,7 +79,7 @@ async def test_one_gated_call_in_every_course() -> None:
 
 
 @pytest.mark.req("APR-02", "APR-05", "APR-06", "APR-08", "APR-09", "APR-33")
-@pytest.mark.parametrize(("count", "size"), [(2, 600), (3, 400), (4, 250)])
+@pytest.mark.parametrize(("count", "size"), [(2, 200), (3, 130), (4, 80)])
 async def test_b28_b29_b37_gated_calls_in_courses_drawn_from_a_seed(count: int, size: int) -> None:
     drawing = chance(count)
     await play_all(sample(drawn(count, drawing) if count > 2 else everything(2), size, drawing))
