@@ -6,7 +6,7 @@ import { anApproval } from "../support/builders.js";
 import { Conversation } from "../support/conversation.js";
 import { dice } from "../support/dice.js";
 import type { TestGateway } from "../support/gateway.js";
-import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
+import { api, CALLS, connect, cutOff, record, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
 
 const KEY = "t-1";
@@ -349,10 +349,9 @@ describe("a branch that is selected", () => {
 
 describe("what is on its way when the branch changes", () => {
   it("a send that waits offline goes where it was written, and shows there", async () => {
-    const { gateway, talk, chat, frames } = await start();
+    const { gateway, talk, client, chat, frames } = await start();
     const key = talk.branch(KEY, 2, "deux");
-    gateway.cut();
-    await waitUntil(() => gateway.lines.size === 0, "the line is cut");
+    await cutOff(gateway, client);
 
     const sent = chat.send(CALLS, "and three?");
     expect(texts(chat).at(-1)).toBe("and three?");
@@ -413,9 +412,8 @@ describe("what is on its way when the branch changes", () => {
   });
 
   it("B44 cancel takes a regenerate back that has not left", async () => {
-    const { gateway, chat } = await start();
-    gateway.cut();
-    await waitUntil(() => gateway.lines.size === 0, "the line is cut");
+    const { gateway, client, chat } = await start();
+    await cutOff(gateway, client);
     const made = chat.regenerate().catch((error) => error);
 
     await chat.cancel(CANCEL);

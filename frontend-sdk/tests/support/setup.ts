@@ -79,3 +79,15 @@ export function bubbles(state: ChatState): string[] {
     ...state.live.map((turn) => `${turn.run}:${turn.turn}...`),
   ];
 }
+
+/** Cut the line and return in the very step in which the client hears of it, before it is back. */
+export async function cutOff(gateway: TestGateway, client: ChatClient): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = client.connection.subscribe(() => {
+      if (client.connection.get().name === "open") return;
+      stop();
+      resolve();
+    });
+    gateway.cut();
+  });
+}
