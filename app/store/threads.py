@@ -36,7 +36,6 @@ _RUN = f"{RUNS} WHERE r.id = $1"
 _NEWEST = "ORDER BY m.seq DESC LIMIT $2"
 _CHANGED = "AND m.version > $3 ORDER BY m.version LIMIT $2"
 _PAGE = f"{MESSAGES} WHERE m.thread = $1 AND m.seq < coalesce($3, 1::bigint << 62) {_NEWEST}"
-_CHANGES = f"{MESSAGES} WHERE m.thread = $1 {_CHANGED}"
 _SEEN_BY = """
    AND ($2::text[] IS NULL OR (a.tool_call_id = ANY ($2) AND a.thread = $1))
    AND ($3 OR k.owner = $4::text OR k.agent = ANY ($6::text[])
@@ -141,11 +140,6 @@ class PostgresThreadReader:
         """See ``ThreadReader.page``."""
         rows = await self._db.fetch(_PAGE, thread_id, limit, before)
         return [message_from(row) for row in reversed(rows)]
-
-    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
-        """See ``ThreadReader.changed``."""
-        rows = await self._db.fetch(_CHANGES, thread_id, limit, after)
-        return sorted((message_from(row) for row in rows), key=lambda message: message.seq)
 
     async def snapshot(
         self, key: str, limit: int, readers: Collection[Identity] | None = None

@@ -36,11 +36,6 @@ class MemoryThreadReader:
         rows = self._db.messages[thread_id]
         return [row for row in rows if before is None or row.seq < before][-limit:]
 
-    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
-        """See ``ThreadReader.changed``."""
-        await self._db.turn()
-        return self._changed(thread_id, after)[:limit]
-
     async def snapshot(
         self, key: str, limit: int, readers: Collection[Identity] | None = None
     ) -> ThreadSnapshot | None:

@@ -21,7 +21,6 @@ async def test_what_is_not_there_is_not_found(world: StoreWorld) -> None:
     assert await reader.snapshot("nothing", 50) is None
     assert await reader.delta("nothing", 0, 50) is None
     assert await reader.page("nothing", None, 50) == []
-    assert await reader.changed("nothing", 0, 50) == []
     assert await reader.approvals(key="nothing") == []
     assert await reader.versions(["nothing"]) == {}
 
@@ -87,7 +86,6 @@ async def test_a_delta_is_what_changed_since(world: StoreWorld) -> None:
     assert delta.thread.version == filled.version == before + 1
     assert (list(nothing.messages), nothing.complete) == ([], True)
     assert (len(cut.messages), cut.complete) == (3, False)
-    assert await world.reader.changed(claimed.thread.id, before, 50) == [filled]
 
 
 @pytest.mark.req("SUB-02")

@@ -65,10 +65,6 @@ class ThreadReader(Protocol):
         """Return the newest ``limit`` messages with ``seq`` below ``before``, oldest first."""
         ...
 
-    async def changed(self, thread_id: str, after: int, limit: int) -> list[Message]:
-        """Return up to ``limit`` messages whose version is above ``after``, by ``seq``."""
-        ...
-
     async def snapshot(
         self, key: str, limit: int, readers: Collection[Identity] | None = None
     ) -> ThreadSnapshot | None:

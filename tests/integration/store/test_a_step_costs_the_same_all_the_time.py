@@ -144,7 +144,6 @@ async def _whole_life_of_runs(world: StoreWorld) -> None:
     for read in (
         world.reader.snapshot(thread.key, 50),
         world.reader.delta(thread.id, 2, 50),
-        world.reader.changed(thread.id, 2, 50),
         world.reader.page(thread.id, 3, 50),
         world.reader.versions([thread.id]),
         world.reader.approvals(key=thread.key),
