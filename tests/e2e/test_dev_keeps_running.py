@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from tests.support.dev_process import DevProcess, dev_process
+from tests.support.stored import Stored
 from tests.support.wait_until import wait_until_sync
 
 
@@ -47,6 +48,12 @@ def test_data_and_secret_are_there_the_next_time() -> None:
         assert (dev.data_dir / "jwt-secret").read_text() == secret
 
 
+def _started(dev: DevProcess) -> None:
+    """Start it, workers included: one that still loads the folder would trip over a fault itself."""
+    dev.start()
+    Stored(dev).wait_for_workers(1)
+
+
 def _pids(dev: DevProcess) -> tuple[list[int], list[int]]:
     return dev.pids("gateway"), dev.pids("worker")
 
@@ -80,7 +87,7 @@ def test_who_comes_while_the_gateway_is_replaced_waits_for_the_next_one() -> Non
 
 def test_a_change_that_cannot_be_loaded_leaves_the_running_ones_alone() -> None:
     with dev_process() as dev:
-        dev.start()
+        _started(dev)
         before = _pids(dev)
 
         (dev.agents / "broken.py").write_text("def (\n")
@@ -123,7 +130,7 @@ def test_a_second_interrupt_does_not_wait() -> None:
 
 def test_a_part_that_dies_while_a_file_is_wrong_comes_back_when_it_is_mended() -> None:
     with dev_process() as dev:
-        dev.start()
+        _started(dev)
         broken = dev.agents / "broken.py"
         broken.write_text("def (\n")
         wait_until_sync(
