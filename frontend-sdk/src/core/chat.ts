@@ -14,6 +14,7 @@ import { agents, type FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
 import type { Branch, Redo } from "./branch.js";
 import { type Choice, isHeard } from "./branches.js";
+import { type ChatContext, contextOf, type Flight } from "./chat-context.js";
 import type { AgentState, ChatState } from "./chat-state.js";
 import type { ChatClient } from "./client.js";
 import { asError } from "./errors.js";
@@ -23,14 +24,11 @@ import {
   type AgentForkArgs,
   type ApprovalDecision,
   type BranchList,
-  type Message,
   PAGE_LIMIT,
 } from "./protocol.gen.js";
-import type { Request } from "./requests.js";
-import type { Sends, ThreadSends } from "./sends.js";
+import type { ThreadSends } from "./sends.js";
 import { shown } from "./shown.js";
 import { Cell, type Readable } from "./store.js";
-import type { SubscriptionState } from "./subscription.js";
 
 /** After its answer a send's run shows within a feed's worst lag, or something else is wrong. */
 const SHOW_TIMEOUT_MS = 5_000;
@@ -44,24 +42,13 @@ export interface SendCalls {
 
 export type ForkOptions = Pick<AgentForkArgs, "edge" | "title">;
 
-/** A send on its way. */
-export interface Flight {
-  readonly threadKey: string;
-  readonly request: Request;
-  /** The answer names a branch, and the run is in that. */
-  readonly branches: boolean;
-}
-
-export interface ChatContext {
-  readonly client: ChatClient;
-  readonly sends: Sends;
-  readonly flights: Set<Flight>;
-  readonly id: () => string;
-  readonly after: (ms: number, then: () => void) => () => void;
-  readonly request: (fn: string, args: Values, dedupe: string) => Request;
-  readonly withdraw: (request: Request) => boolean;
-  readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
-  readonly prepend: (query: string, args: Values, page: readonly Message[]) => void;
+/** A thread, with (`stream`) or without the text that is being written. */
+export function createChat(
+  client: ChatClient,
+  threadKey: string,
+  { stream = true }: { readonly stream?: boolean | undefined } = {},
+): Chat {
+  return new Chat(contextOf(client), threadKey, stream);
 }
 
 export class Chat {

@@ -15,7 +15,6 @@ import {
 } from "./api.js";
 import { type Caller, caller } from "./caller.js";
 import { canonicalId } from "./canonical.js";
-import { Chat, type ChatContext } from "./chat.js";
 import { Connection, type DataFrame } from "./connection.js";
 import type { ConnectionState } from "./connection-state.js";
 import { type Environment, platform } from "./environment.js";
@@ -25,7 +24,6 @@ import { Layers, type Update } from "./layers.js";
 import type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
 import type { AgentApprovalsArgs, ApprovalRecord, Message, Welcome } from "./protocol.gen.js";
 import { type Prepared, type Request, Requests } from "./requests.js";
-import { Sends } from "./sends.js";
 import { socketUrl } from "./socket-url.js";
 import { derive, type Readable } from "./store.js";
 import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
@@ -42,6 +40,17 @@ export interface AgentStateView<T = unknown> {
   readonly error: RopewalkError | undefined;
 }
 
+/** What a part of the SDK that is more than queries and calls is made of; see `createChat`. */
+export interface Foundation {
+  readonly environment: Environment;
+  readonly request: (fn: string, args: Values, dedupe: string) => Request;
+  /** Take a call back that has never left; false if it may have. */
+  readonly withdraw: (request: Request) => boolean;
+  readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
+  /** Put an older page before the rows of a list that is watched. */
+  readonly prepend: (query: string, args: Values, page: readonly Message[]) => void;
+}
+
 const SKIPPED = { value: undefined, error: undefined, loading: false };
 
 export function createClient(options: ClientOptions = {}): ChatClient {
@@ -51,14 +60,14 @@ export function createClient(options: ClientOptions = {}): ChatClient {
 export class ChatClient {
   /** Where the connection stands. Watching it does not connect. */
   readonly connection: Readable<ConnectionState>;
+  /** For what is built on the client, and for nobody else. */
+  readonly foundation: Foundation;
   readonly #environment: Environment;
   readonly #connection: Connection;
   readonly #requests: Requests;
   readonly #subscriptions: Subscriptions;
   readonly #layers: Layers;
   readonly #hold: Hold;
-  readonly #sends = new Sends();
-  readonly #context: ChatContext;
   /** Who we were last; undefined before the first welcome. */
   #user: string | null | undefined;
   #stopIdling: () => void = () => {};
@@ -95,7 +104,7 @@ export class ChatClient {
       () => this.#subscriptions.asking,
     );
     this.connection = this.#connection.state;
-    this.#context = this.#chatContext();
+    this.foundation = this.#founding();
   }
 
   /** What a query answers, live while it is watched. With `"skip"` nothing is asked. */
@@ -149,11 +158,6 @@ export class ChatClient {
     return (await this.#request(fn, args as Values).answer) as Result;
   }
 
-  /** A thread, with (`stream`) or without the text that is being written. */
-  chat(threadKey: string, options: { readonly stream?: boolean } = {}): Chat {
-    return new Chat(this.#context, threadKey, options.stream ?? true);
-  }
-
   /** What waits for a person, of one thread (`key`) or of all that are his to see, live. */
   approvals(args: AgentApprovalsArgs = {}): Readable<SubscriptionView<readonly ApprovalRecord[]>> {
     return this.subscription(agents.agentApprovals, args);
@@ -175,13 +179,9 @@ export class ChatClient {
     this.#connection.stop();
   }
 
-  #chatContext(): ChatContext {
+  #founding(): Foundation {
     return {
-      client: this,
-      sends: this.#sends,
-      flights: new Set(),
-      id: this.#environment.id,
-      after: this.#environment.after,
+      environment: this.#environment,
       request: (fn, args, dedupe) => this.#request(fn, args, dedupe),
       withdraw: (request) => this.#requests.withdraw(request.id),
       watch: (query, args) => this.#watch(query, args),

@@ -28,13 +28,22 @@ export {
 export type { Alternatives } from "./branches.js";
 export type { Caller, CallState } from "./caller.js";
 export { canonicalId } from "./canonical.js";
-export { Chat, type ForkOptions, type SendCalls } from "./chat.js";
+export { type Chat, createChat, type ForkOptions, type SendCalls } from "./chat.js";
+export {
+  type AgentActions,
+  type AgentChatActions,
+  type AgentChatOptions,
+  type AgentOptions,
+  agentActions,
+  chatActions,
+  type RunArgs,
+} from "./chat-actions.js";
 export type {
   AgentState,
   ChatError,
   ChatState,
 } from "./chat-state.js";
-export { type AgentStateView, ChatClient, createClient } from "./client.js";
+export { type AgentStateView, ChatClient, createClient, type Foundation } from "./client.js";
 export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";

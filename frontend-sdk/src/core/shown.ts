@@ -8,7 +8,7 @@
 import { agents } from "./api.js";
 import { type Branch, branchOf } from "./branch.js";
 import { alternatives, choose } from "./branches.js";
-import type { ChatContext } from "./chat.js";
+import type { ChatContext } from "./chat-context.js";
 import {
   type AgentState,
   agentState,

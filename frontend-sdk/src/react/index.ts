@@ -2,8 +2,8 @@
 
 export { type ProviderProps, RopewalkProvider, useClient } from "./provider.js";
 export { useAction } from "./use-action.js";
-export { type Agent, type AgentOptions, useAgent } from "./use-agent.js";
-export { type AgentChat, type AgentChatOptions, useAgentChat } from "./use-agent-chat.js";
+export { type Agent, useAgent } from "./use-agent.js";
+export { type AgentChat, useAgentChat } from "./use-agent-chat.js";
 export { type AgentStateOptions, useAgentState } from "./use-agent-state.js";
 export { type UseApprovals, type UseApprovalsOptions, useApprovals } from "./use-approvals.js";
 export { useConnection } from "./use-connection.js";

@@ -6,6 +6,7 @@ import { flushSync as flush } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
+import { createChat } from "../../src/core/index.js";
 import {
   RopewalkProvider,
   useAgent,
@@ -117,7 +118,7 @@ describe("React alone", () => {
     const connection = mount(client, { threadKey: "t-1" }, () => useConnection());
     expect(connection.now().name).toBe("idle");
 
-    client.chat("t-1").state.subscribe(() => {});
+    createChat(client, "t-1").state.subscribe(() => {});
     await waitUntil(() => connection.now().name === "open", "it is open");
     connection.unmount();
   });

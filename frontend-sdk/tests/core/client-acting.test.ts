@@ -1,7 +1,7 @@
 /** Cancelling, deciding, paging: what a person does to a thread. */
 
 import { describe, expect, it } from "vitest";
-import type { Chat, PendingApproval } from "../../src/core/index.js";
+import { type Chat, createChat, type PendingApproval } from "../../src/core/index.js";
 import { aMessage, anApproval, aThread } from "../support/builders.js";
 import type { TestGateway } from "../support/gateway.js";
 import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
@@ -19,7 +19,7 @@ function cancels(gateway: TestGateway): unknown[] {
 
 async function watched(gateway: TestGateway) {
   gateway.handlers.set(CANCEL, () => ({ cancelled: true }));
-  const chat = connect(gateway).chat(KEY);
+  const chat = createChat(connect(gateway), KEY);
   record(chat);
   await waitUntil(() => chat.state.get().status !== "loading", "the thread is known");
   return chat;

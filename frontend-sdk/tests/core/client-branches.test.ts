@@ -1,7 +1,13 @@
 /** Regenerating, editing, selecting: one branch is on show, whatever happens on the way. */
 
 import { describe, expect, it } from "vitest";
-import type { Chat, ChatClient, ChatState, Message } from "../../src/core/index.js";
+import {
+  type Chat,
+  type ChatClient,
+  type ChatState,
+  createChat,
+  type Message,
+} from "../../src/core/index.js";
 import { anApproval } from "../support/builders.js";
 import { Conversation } from "../support/conversation.js";
 import { dice } from "../support/dice.js";
@@ -25,7 +31,7 @@ async function aConversation() {
 }
 
 async function watched(client: ChatClient, until = "TWO") {
-  const chat = client.chat(KEY);
+  const chat = createChat(client, KEY);
   const { frames } = record(chat);
   await waitUntil(() => texts(chat).includes(until), "the conversation is there");
   return { chat, frames };
@@ -305,7 +311,7 @@ describe("a branch that is selected", () => {
 
   it("is what an agent without messages shows, too", async () => {
     const { gateway, talk, client } = await start();
-    const { agent } = client.chat(KEY);
+    const { agent } = createChat(client, KEY);
     agent.subscribe(() => {});
     const key = talk.branch(KEY, 2, "deux");
     talk.work(key);

@@ -1,7 +1,7 @@
 /** What a connection may do to a client, over a real socket. */
 
 import { describe, expect, it } from "vitest";
-import type { ChatClient } from "../../src/core/index.js";
+import { type ChatClient, createChat } from "../../src/core/index.js";
 import { aMessage, aThread } from "../support/builders.js";
 import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
@@ -18,7 +18,7 @@ describe("a connection", () => {
     const client = connect(gateway, { speed: 100 });
     expect(gateway.connections).toBe(0);
 
-    const stop = client.chat(KEY).state.subscribe(() => {});
+    const stop = createChat(client, KEY).state.subscribe(() => {});
     await isOpen(client);
     stop();
 
@@ -32,8 +32,8 @@ describe("a connection", () => {
     gateway.handlers.set("chat:startRun", () => ({ id: "r-1" }));
     const client = connect(gateway);
 
-    client.chat(KEY).state.subscribe(() => {});
-    client.chat(KEY).state.subscribe(() => {});
+    createChat(client, KEY).state.subscribe(() => {});
+    createChat(client, KEY).state.subscribe(() => {});
     const stats = client.subscription("app:stats" as typeof api.agents.agentThread, { key: KEY });
     stats.subscribe(() => {});
     await client.call(api.chat.startRun, { input: "x", threadKey: KEY });
@@ -53,7 +53,7 @@ describe("a connection", () => {
     const keys = ["a", "b", "c"];
     for (const key of keys)
       gateway.commit(key, [aMessage({ seq: 1, id: `${key}-1` })], aThread({ key }));
-    const chats = keys.map((key) => client.chat(key));
+    const chats = keys.map((key) => createChat(client, key));
     const recorded = chats.map((chat) => record(chat));
     await waitUntil(
       () => chats.every((chat) => chat.state.get().messages.length === 1),
@@ -87,7 +87,7 @@ describe("a connection", () => {
   it("SUB-03 notices a gap, asks again from its cursor, and skips what it has", async () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [aMessage({ seq: 1 })], aThread());
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     record(chat);
     await waitUntil(() => chat.state.get().messages.length === 1, "the first is there");
 
@@ -109,7 +109,7 @@ describe("a connection", () => {
   it("starts over when the database has another timeline", async () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [aMessage({ seq: 1 }), aMessage({ seq: 2 })], aThread());
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     record(chat);
     await waitUntil(() => chat.state.get().messages.length === 2, "both are there");
 
@@ -145,7 +145,7 @@ describe("a connection", () => {
     const gateway = await startGateway();
     await gateway.stop();
     const client = connect(gateway, { speed: 10 });
-    const chat = client.chat(KEY);
+    const chat = createChat(client, KEY);
     record(chat);
 
     const sent = Promise.all([chat.send(CALLS, "one"), chat.send(CALLS, "two")]);
@@ -161,7 +161,7 @@ describe("a connection", () => {
   it("goes elsewhere on a goodbye, after the pause that the server asks for", async () => {
     const gateway = await startGateway();
     const client = connect(gateway);
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
     await isOpen(client);
 
     const asked = performance.now();
@@ -175,7 +175,7 @@ describe("a connection", () => {
     const gateway = await startGateway();
     gateway.heartbeat = 1;
     const client = connect(gateway, { speed: 20 });
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
     await isOpen(client);
 
     gateway.silent = true;
@@ -190,7 +190,7 @@ describe("a connection", () => {
     const gateway = await startGateway();
     gateway.heartbeat = 1;
     const client = connect(gateway, { speed: 50 });
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
 
     await waitUntil(() => gateway.got("ping").length > 5, "it has asked a few times");
 
@@ -216,7 +216,7 @@ describe("a connection", () => {
         },
       },
     });
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
     await isOpen(client);
 
     good.clear();
@@ -240,7 +240,7 @@ describe("a connection", () => {
     gateway.judge = () => "ada";
     let asked = 0;
     const client = connect(gateway, { token: () => `token-${++asked}` });
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
     await isOpen(client);
 
     gateway.broadcast({ type: "error", code: "UNAUTHENTICATED", message: "the token has expired" });
@@ -254,7 +254,7 @@ describe("a connection", () => {
     const gateway = await startGateway();
     gateway.judge = () => "refuse";
     const client = connect(gateway, { token: "bad", environment: { random: () => 0.5 } });
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
 
     await waitUntil(() => gateway.connections === 2, "it has tried twice");
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -270,7 +270,7 @@ describe("a connection", () => {
     gateway.handlers.set("chat:startRun", () => new Promise(() => {}));
     gateway.commit(KEY, [aMessage({ seq: 1, text: "secret" })], aThread());
     const client = connect(gateway, { token: () => user });
-    const chat = client.chat(KEY);
+    const chat = createChat(client, KEY);
     record(chat);
     await waitUntil(() => chat.state.get().messages.length === 1, "she sees her message");
     const asked = chat.send(CALLS, "hers").catch((error) => error);
@@ -288,7 +288,7 @@ describe("a connection", () => {
   it("stops for good when the server speaks another protocol", async () => {
     const gateway = await startGateway();
     const client = connect(gateway);
-    record(client.chat(KEY));
+    record(createChat(client, KEY));
     await isOpen(client);
 
     for (const { socket } of gateway.lines) socket.close(4400, "protocol 1 is not spoken here");
@@ -303,7 +303,7 @@ describe("a connection", () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [aMessage({ seq: 1 })], aThread());
     const client = connect(gateway, { speed: 10 });
-    const chat = client.chat(KEY);
+    const chat = createChat(client, KEY);
     record(chat);
     await waitUntil(() => chat.state.get().messages.length === 1, "it is there");
 

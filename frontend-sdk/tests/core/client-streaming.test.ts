@@ -1,6 +1,7 @@
 /** A run as a client sees it, over a real socket. */
 
 import { describe, expect, it } from "vitest";
+import { createChat } from "../../src/core/index.js";
 import { aMessage, aThread } from "../support/builders.js";
 import type { TestGateway } from "../support/gateway.js";
 import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
@@ -88,7 +89,7 @@ describe("a run", () => {
       playRun(gateway, dedupe, input as string);
       return { id: "r-1" };
     });
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     const { frames } = record(chat);
     await waitUntil(() => chat.state.get().status === "idle", "the thread is known");
 
@@ -127,7 +128,7 @@ describe("a run", () => {
       );
       return { id: "r-1" };
     });
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     const { frames } = record(chat);
 
     await chat.send(CALLS, "hello");
@@ -141,7 +142,7 @@ describe("a run", () => {
 
   it("SDK-06 takes the message back when the call fails, and says why", async () => {
     const gateway = await startGateway();
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     record(chat);
 
     await expect(chat.send(CALLS, "hello")).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -155,7 +156,7 @@ describe("a run", () => {
   it("SDK-02 sends the input and the thread's key over all other arguments", async () => {
     const gateway = await startGateway();
     gateway.handlers.set("chat:startRun", () => ({ id: "r-1" }));
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     const runArgs = { mode: "careful", input: "mine", threadKey: "other" };
 
     await chat.send({ ...CALLS, runArgs }, "hello", { mode: "quick" });
@@ -166,7 +167,7 @@ describe("a run", () => {
   it("calls a built-in with `key`, as built-ins have it", async () => {
     const gateway = await startGateway();
     gateway.handlers.set("agents:agentRun", () => ({ id: "r-1", key: KEY }));
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
 
     await chat.send({ run: api.agents.agentRun, runArgs: { agent: "support" } }, "hello");
 
@@ -180,7 +181,7 @@ describe("a run", () => {
     const said = { run: "r-1", turn: 0, part: 0, kind: "text", attempt: 100 } as const;
     gateway.token(KEY, { ...said, offset: 0, text: "Once upon" });
 
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     record(chat);
     await waitUntil(
       () => chat.state.get().streamingText === "Once upon",
@@ -201,7 +202,7 @@ describe("a run", () => {
   it("is not an empty chat for the moment between the thread and its messages", async () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [aMessage({ seq: 1 })], aThread({ status: "completed" }));
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     const { frames } = record(chat);
 
     await waitUntil(() => chat.state.get().status === "completed", "all is known");
@@ -212,7 +213,7 @@ describe("a run", () => {
 
   it("SUB-06 SUB-08 without streaming shows the same messages and asks for no tokens", async () => {
     const gateway = await startGateway();
-    const chat = connect(gateway).chat(KEY, { stream: false });
+    const chat = createChat(connect(gateway), KEY, { stream: false });
     const { frames } = record(chat);
     await waitUntil(() => chat.state.get().status === "idle", "the thread is known");
 
@@ -232,7 +233,7 @@ describe("a run", () => {
   it("asks for the text so far when a piece was lost, once", async () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [aMessage({ seq: 1, role: "user" })], aThread());
-    const chat = connect(gateway).chat(KEY);
+    const chat = createChat(connect(gateway), KEY);
     record(chat);
     await waitUntil(() => chat.state.get().status === "running", "the thread is known");
     const said = { run: "r-1", turn: 0, part: 0, kind: "text", attempt: 100 } as const;
@@ -274,7 +275,7 @@ describe("a run", () => {
       requestedAt: "2026-11-29T17:33:00Z",
     };
     gateway.commit(KEY, [0, 1, 2, 3, 4].map(call), aThread());
-    const chat = connect(gateway, { speed: 20 }).chat(KEY);
+    const chat = createChat(connect(gateway, { speed: 20 }), KEY);
     const { frames } = record(chat);
     await waitUntil(() => chat.state.get().messages.length === 5, "the decided ones are there");
 

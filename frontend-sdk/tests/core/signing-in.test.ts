@@ -1,7 +1,7 @@
 /** Whoever signs in is who the client speaks for, whatever was under way just then. */
 
 import { describe, expect, it } from "vitest";
-import type { ChatClient } from "../../src/core/index.js";
+import { type ChatClient, createChat } from "../../src/core/index.js";
 import type { TestGateway } from "../support/gateway.js";
 import { connect, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
@@ -15,7 +15,7 @@ class Person {
     this.gateway = gateway;
     gateway.judge = (token) => token ?? null;
     this.client = connect(gateway, { token: () => this.user, speed: 10 });
-    this.client.chat("k").state.subscribe(() => {});
+    createChat(this.client, "k").state.subscribe(() => {});
   }
 
   async is(user: string): Promise<void> {
