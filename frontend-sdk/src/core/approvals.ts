@@ -7,7 +7,7 @@
  * so who has no approvals does not load it.
  */
 
-import { agents, type FunctionRef } from "./api.js";
+import { type Api, agents, type FunctionRef } from "./api.js";
 import { caller } from "./caller.js";
 import type { ChatClient } from "./client.js";
 import { asError, RopewalkError } from "./errors.js";
@@ -35,9 +35,21 @@ export interface Verdict {
   readonly editedInput?: Input | undefined;
 }
 
-export interface ApprovalsOptions extends AgentApprovalsArgs {
+export interface ApprovalsOptions {
+  /** Those of one thread and of what it has delegated; by default all that are the user's to see. */
+  readonly key?: string | undefined;
+  /** Whether what was decided is listed, too. Default: `pending`. */
+  readonly status?: "pending" | "all" | undefined;
+  /** How many at most. Default: 200. */
+  readonly limit?: number | undefined;
   /** Where the person decides, for the record. Default: `api`. */
   readonly via?: Surface | undefined;
+}
+
+/** The same as an adapter takes it, which says of all its keys that they are a thread's. */
+export interface AgentApprovalsOptions extends Omit<ApprovalsOptions, "key"> {
+  readonly api: Api;
+  readonly threadKey?: string | undefined;
 }
 
 export interface ApprovalsState {
@@ -67,8 +79,10 @@ export interface Approvals extends ApprovalActions {
 /** Return the approvals of one conversation (`key`) or of all that are the user's to see. */
 export function createApprovals(
   client: ChatClient,
-  { via, ...args }: ApprovalsOptions = {},
+  { via, ...given }: ApprovalsOptions = {},
 ): Approvals {
+  // What is undefined is left out, in names as on the wire.
+  const args = given as AgentApprovalsArgs;
   const view = client.approvals(args);
   const decideThose = (key: string, verdicts: readonly Verdict[]): Promise<unknown> => {
     const decisions = verdicts.map(decisionOf);
@@ -108,6 +122,16 @@ export function createApprovals(
     edit: (approval, editedInput, reason) =>
       decideAll([{ approval, decision: "approved", reason, editedInput }]),
     decideAll,
+  };
+}
+
+/** Return what can be done to the approvals that are on show at that moment. */
+export function approvalActions(approvals: () => Approvals): ApprovalActions {
+  return {
+    approve: (...given) => approvals().approve(...given),
+    reject: (...given) => approvals().reject(...given),
+    edit: (...given) => approvals().edit(...given),
+    decideAll: (verdicts) => approvals().decideAll(verdicts),
   };
 }
 

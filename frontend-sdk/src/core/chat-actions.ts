@@ -1,8 +1,9 @@
 /**
  * What a person can do to a chat, as functions that can be handed to buttons: the same in
- * every framework, and the same objects as long as the chat is.
+ * every framework.
  *
- * Options are read when something is done, so that a framework may give new ones at each render.
+ * Chat and options are read when something is done, so that the functions stay the same objects
+ * while a framework gives new options at each render, or another thread.
  */
 
 import type { ArgsOf, FunctionRef } from "./api.js";
@@ -60,33 +61,33 @@ export interface AgentChatActions<Run extends FunctionRef = FunctionRef> {
 
 /** Return what can be done to the runs of a thread, by the options of that moment. */
 export function agentActions<Run extends FunctionRef>(
-  chat: Chat,
+  chat: () => Chat,
   options: () => AgentOptions<Run>,
 ): AgentActions<Run> {
   return {
-    run: (input, args) => chat.send(options(), input, args),
-    cancel: () => chat.cancel(options().cancel),
+    run: (input, args) => chat().send(options(), input, args),
+    cancel: () => chat().cancel(options().cancel),
   };
 }
 
 /** Return what can be done to a chat, by the options of that moment. */
 export function chatActions<Run extends FunctionRef>(
-  chat: Chat,
+  chat: () => Chat,
   options: () => AgentChatOptions<Run>,
 ): AgentChatActions<Run> {
   const { run: send, cancel } = agentActions(chat, options);
   return {
     send,
     cancel,
-    retry: () => chat.retry(),
-    approve: (call, reason) => chat.approve(call, reason),
-    reject: (call, reason) => chat.reject(call, reason),
-    edit: (call, input, reason) => chat.edit(call, input, reason),
-    regenerate: (messageId) => chat.regenerate(messageId),
-    editMessage: (messageId, text) => chat.editMessage(messageId, text),
-    selectBranch: (key) => chat.selectBranch(key),
-    fork: (messageId, options) => chat.fork(messageId, options),
-    loadOlder: (limit) => chat.loadOlder(limit),
-    dismissError: () => chat.dismissError(),
+    retry: () => chat().retry(),
+    approve: (call, reason) => chat().approve(call, reason),
+    reject: (call, reason) => chat().reject(call, reason),
+    edit: (call, input, reason) => chat().edit(call, input, reason),
+    regenerate: (messageId) => chat().regenerate(messageId),
+    editMessage: (messageId, text) => chat().editMessage(messageId, text),
+    selectBranch: (key) => chat().selectBranch(key),
+    fork: (messageId, options) => chat().fork(messageId, options),
+    loadOlder: (limit) => chat().loadOlder(limit),
+    dismissError: () => chat().dismissError(),
   };
 }

@@ -26,7 +26,12 @@ import type { AgentApprovalsArgs, ApprovalRecord, Message, Welcome } from "./pro
 import { type Prepared, type Request, Requests } from "./requests.js";
 import { socketUrl } from "./socket-url.js";
 import { derive, type Readable } from "./store.js";
-import { LOADING, type SubscriptionState, type SubscriptionView } from "./subscription.js";
+import {
+  LOADING,
+  type Subscription,
+  type SubscriptionState,
+  type SubscriptionView,
+} from "./subscription.js";
 import { Subscriptions } from "./subscriptions.js";
 
 const IDLE_MS = 5_000;
@@ -49,6 +54,8 @@ export interface Foundation {
   readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
   /** Put an older page before the rows of a list that is watched. */
   readonly prepend: (query: string, args: Values, page: readonly Message[]) => void;
+  /** What is watched just now, by its canonical id. */
+  readonly watched: ReadonlyMap<string, Pick<Subscription, "known" | "state">>;
 }
 
 const SKIPPED = { value: undefined, error: undefined, loading: false };
@@ -68,12 +75,12 @@ export class ChatClient {
   readonly #subscriptions: Subscriptions;
   readonly #layers: Layers;
   readonly #hold: Hold;
-  /** Who we were last; undefined before the first welcome. */
+  /** Who we were last, or whom the page was rendered for; undefined while nobody knows. */
   #user: string | null | undefined;
   #stopIdling: () => void = () => {};
 
   constructor(options: ClientOptions) {
-    const { WebSocket } = options;
+    const { WebSocket, snapshot } = options;
     this.#environment = platform({
       ...(WebSocket && { open: (url, protocol) => new WebSocket(url, protocol) }),
       ...options.environment,
@@ -88,7 +95,9 @@ export class ChatClient {
     });
     const send = this.#connection.send.bind(this.#connection);
     this.#requests = new Requests((text) => this.#connection.sendText(text));
-    this.#subscriptions = new Subscriptions(this.#environment, send, () => this.#needs());
+    const needs = () => this.#needs();
+    this.#subscriptions = new Subscriptions(this.#environment, send, needs, snapshot);
+    this.#user = snapshot?.user;
     this.#layers = new Layers(
       (key) => this.#subscriptions.peek(key)?.state.get().view.value,
       // Nobody waits for it: it is uncaught, as what an event handler throws.
@@ -189,6 +198,7 @@ export class ChatClient {
         this.#subscriptions.peek(canonicalId(query, args))?.prepend(page);
         this.#layers.changed();
       },
+      watched: this.#subscriptions.all,
     };
   }
 

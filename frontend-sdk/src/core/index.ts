@@ -17,10 +17,12 @@ export {
   ref,
 } from "./api.js";
 export {
+  type AgentApprovalsOptions,
   type ApprovalActions,
   type Approvals,
   type ApprovalsOptions,
   type ApprovalsState,
+  approvalActions,
   createApprovals,
   type Decidable,
   type Verdict,
@@ -48,10 +50,12 @@ export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";
 export { type ClientErrorCode, RopewalkError } from "./errors.js";
+export { kept } from "./kept.js";
 export type { LocalStore } from "./layers.js";
 export type { LivePart, LiveTurn } from "./live-text.js";
 export { type ChatMessage, type ChatStatus, isBusy, liveKey, messageKey } from "./optimistic.js";
 export type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
 export type * from "./protocol.gen.js";
+export { type ClientSnapshot, type PreloadOptions, preload } from "./snapshot.js";
 export type { Readable } from "./store.js";
 export type { SubscriptionView } from "./subscription.js";

@@ -3,12 +3,15 @@
 import type { TokenSource } from "./connection.js";
 import type { Environment, SocketConstructor } from "./environment.js";
 import type { LocalStore } from "./layers.js";
+import type { ClientSnapshot } from "./snapshot.js";
 
 export interface ClientOptions {
   /** The gateway, as `https://chat.example.com`; by default the page's own origin. */
   readonly url?: string;
   /** A token, or a function that gets one; asked on every connect. Default: anonymous. */
   readonly token?: TokenSource;
+  /** What the page was rendered with, as `preload` returned it: shown in the first frame. */
+  readonly snapshot?: ClientSnapshot;
   /** For runtimes that have none of their own. */
   readonly WebSocket?: SocketConstructor;
   /** Replaces clock, timers, chance; for tests. */

@@ -55,14 +55,14 @@ export type SubscriptionFrame = Snapshot | Delta | Token | ErrorFrame;
 
 export class Subscription {
   readonly id: string;
-  readonly state = new Cell<SubscriptionState>(LOADING);
+  readonly state: Cell<SubscriptionState>;
   readonly #query: string;
   readonly #args: Readonly<Record<string, unknown>>;
   readonly #environment: Environment;
   readonly #send: (frame: ClientFrame) => boolean;
   /** Whether the value is rows of a thread, that change one by one. */
   readonly #list: boolean;
-  #known: QueryState = UNASKED;
+  #known: QueryState;
   #watchers = 0;
   /** Asked and not answered: what comes until then may be of an earlier asking. */
   asking = false;
@@ -79,13 +79,26 @@ export class Subscription {
     args: Readonly<Record<string, unknown>>,
     environment: Environment,
     send: (frame: ClientFrame) => boolean,
+    known: QueryState = UNASKED,
   ) {
     this.id = id;
+    this.#known = known;
+    const { value } = known;
+    this.state = new Cell<SubscriptionState>(
+      known === UNASKED
+        ? LOADING
+        : { view: { value, error: undefined, loading: false }, live: SILENT },
+    );
     this.#query = query;
     this.#list = query === AGENT_MESSAGES;
     this.#args = args;
     this.#environment = environment;
     this.#send = send;
+  }
+
+  /** What the server has said. */
+  get known(): QueryState {
+    return this.#known;
   }
 
   retain(): void {
