@@ -27,6 +27,13 @@ export function useAgentChat<Run extends FunctionRef>(
     [client, threadKey, stream],
   );
   const state = useReadable(chat.state);
-  const actions = useMemo(() => chatActions(chat, () => latest.current), [chat, latest]);
+  const actions = useMemo(
+    () =>
+      chatActions(
+        () => chat,
+        () => latest.current,
+      ),
+    [chat, latest],
+  );
   return useMemo(() => ({ ...state, ...actions }), [state, actions]);
 }

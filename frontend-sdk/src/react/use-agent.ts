@@ -24,6 +24,13 @@ export function useAgent<Run extends FunctionRef>(
   const { threadKey } = options;
   const chat = useMemo(() => createChat(client, threadKey), [client, threadKey]);
   const state = useReadable(chat.agent);
-  const actions = useMemo(() => agentActions(chat, () => latest.current), [chat, latest]);
+  const actions = useMemo(
+    () =>
+      agentActions(
+        () => chat,
+        () => latest.current,
+      ),
+    [chat, latest],
+  );
   return useMemo(() => ({ ...state, ...actions }), [state, actions]);
 }
