@@ -1,0 +1,34 @@
+// @vitest-environment happy-dom
+/** The contract, over Vue's own renderer; and what only Vue can do wrong. */
+
+import {
+  useAgent,
+  useAgentChat,
+  useAgentState,
+  useApprovals,
+  useSubscription,
+} from "../../src/vue/index.js";
+import { mount } from "../support/mount-vue.js";
+import { api } from "../support/setup.js";
+import { approvalsContract } from "./approvals-suite.js";
+import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
+
+const vue: Adapter = {
+  name: "Vue",
+  chat: (client, first) =>
+    mount(client, first, (given) => useAgentChat(api, () => CALL_OPTIONS(given()))),
+  agent: (client, first) =>
+    mount(client, first, (given) => useAgent(api, () => CALL_OPTIONS(given()))),
+  state: (client, first) =>
+    mount(client, first, (given) => useAgentState(() => ({ api, threadKey: given().threadKey }))),
+  messages: (client, first) =>
+    mount(client, first, (given) =>
+      useSubscription(api.agents.agentMessages, () => ({ key: given().threadKey })),
+    ),
+};
+
+contract(vue);
+
+approvalsContract("Vue", (client, first) =>
+  mount(client, first, (given) => useApprovals(() => ({ api, ...given() }))),
+);
