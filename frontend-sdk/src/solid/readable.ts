@@ -1,0 +1,50 @@
+/**
+ * The bridge: a `Readable` of the core as signals.
+ *
+ * Law: what is read is computed when it is read, from the `Readable` of that moment.  So when
+ * another thread is shown, its values are there in the same step, before any effect has run.
+ */
+
+import {
+  type Accessor,
+  createComputed,
+  createMemo,
+  createSignal,
+  onCleanup,
+  untrack,
+} from "solid-js";
+import { isServer } from "solid-js/web";
+import type { Readable } from "../core/index.js";
+
+export type MaybeAccessor<T> = T | Accessor<T>;
+
+/** Read options that may be given as they are or as what returns them. */
+export function access<T>(given: MaybeAccessor<T>): T {
+  return typeof given === "function" ? (given as Accessor<T>)() : given;
+}
+
+/** The value of `readable`, watched until its owner is disposed of. On a server it is only read. */
+export function createReadable<T>(readable: Accessor<Readable<T>>): Accessor<T> {
+  const source = createMemo(readable);
+  const [changes, changed] = createSignal(undefined, { equals: false });
+  if (!isServer) createComputed(() => onCleanup(source().subscribe(changed)));
+  return createMemo(() => {
+    changes();
+    return source().get();
+  });
+}
+
+/**
+ * Return `target` with the properties of the value of `readable`, which always has the same, as
+ * getters: each changes only if that property does.
+ */
+export function createFields<T extends object, Target extends object>(
+  readable: Accessor<Readable<T>>,
+  target: Target,
+): T & Target {
+  const value = createReadable(readable);
+  for (const name of Object.keys(untrack(value)) as (keyof T)[]) {
+    Object.defineProperty(target, name, { get: createMemo(() => value()[name]), enumerable: true });
+  }
+  return target as T & Target;
+}
