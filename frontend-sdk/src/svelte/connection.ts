@@ -1,0 +1,9 @@
+import type { ConnectionState } from "../core/index.js";
+import { getClient } from "./context.js";
+import { fromReadable, type Shown } from "./readable.js";
+
+/** Where the connection stands. Watching it does not connect. */
+export function connection(): Shown<ConnectionState> {
+  const { connection } = getClient();
+  return fromReadable(() => connection, {});
+}
