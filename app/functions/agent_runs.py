@@ -30,7 +30,7 @@ from app.threads.access import (
     Access,
     check_may_retry,
     check_may_signal,
-    readable_thread,
+    meant_thread,
     thread_of,
 )
 from app.threads.signalling import signal_of
@@ -163,15 +163,18 @@ class CallScope:
         if run_id is None:
             if thread_key is None:
                 raise InvalidArgument("cancel needs the id of a run or the key of a thread")
-            thread = await readable_thread(reader, thread_key, by or SERVER)
+            thread = await meant_thread(reader, thread_key, by or SERVER)
             if thread is None or thread.live_run is None:
                 return None
             return Target(thread.id, thread.key, thread.live_run)
         run = await self._run(agent, run_id)
         if run is None or run.status in FINAL:
             return None
-        thread = await thread_of(reader, run, by or SERVER)
-        if thread is None or (thread_key is not None and thread.key != thread_key):
+        if thread_key is None:
+            thread = await thread_of(reader, run, by or SERVER)
+        else:
+            thread = await meant_thread(reader, thread_key, by or SERVER, run.id)
+        if thread is None or thread.id != run.thread_id:
             return None
         return Target(thread.id, thread.key, run.id)
 

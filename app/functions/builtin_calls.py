@@ -19,7 +19,7 @@ from app.models.catalog import check_allowed
 from app.threads.access import (
     check_may_retry,
     check_may_start,
-    readable_thread,
+    meant_thread,
 )
 from app.threads.governing import check_may_use
 from app.threads.output_schema import require_object
@@ -95,7 +95,7 @@ class AgentCallFunctions:
         run_id: Annotated[str, Field(min_length=1)] | None = None,
     ) -> dict[str, bool]:
         """End the run that the caller means as cancelled; another or a finished one stays."""
-        thread = await readable_thread(self._runs.reader, key, ctx.auth)
+        thread = await meant_thread(self._runs.reader, key, ctx.auth, run_id)
         if thread is None:
             return {"cancelled": False}
         ended = await self._runs.store.cancel(thread.id, run_id)
@@ -109,7 +109,7 @@ class AgentCallFunctions:
         run_id: Annotated[str, Field(min_length=1)] | None = None,
     ) -> dict[str, bool]:
         """Let the thread's newest run, which failed, go on from its last finished step."""
-        thread = await readable_thread(self._runs.reader, key, ctx.auth)
+        thread = await meant_thread(self._runs.reader, key, ctx.auth, run_id)
         if thread is None:
             return {"retried": False}
         card = self._agents.get(thread.agent)

@@ -25,6 +25,7 @@ from app.http.reply import reply
 from app.http.requests import body_of, idempotency_key
 from app.http.services import HttpServices
 from app.protocol.wire import Inbound, absent
+from app.threads.access import meant_thread
 from app.threads.limits import PAGE_LIMIT_MAX
 from app.threads.starting import checked_key
 from app.threads.views import approval_view, message_view, thread_summary, waiting_views
@@ -107,8 +108,9 @@ class SessionRoutes:
     async def cancel(self, request: Request, caller: Identity) -> Response:
         """End the run that is meant as cancelled; a finished one stays as it is."""
         body = await body_of(request, OfRun)
-        snapshot = await self._snapshot(request, caller, 0)
-        ended = await self._services.store.cancel(snapshot.thread.id, body.run_id)
+        key = (await self._snapshot(request, caller, 0)).thread.key
+        thread = await meant_thread(self._services.reader, key, caller, body.run_id)
+        ended = thread and await self._services.store.cancel(thread.id, body.run_id)
         return reply({"cancelled": ended is not None})
 
     async def retry(self, request: Request, caller: Identity) -> Response:

@@ -13,9 +13,15 @@ from app.domain.storable import encode
 from app.domain.thread import Thread
 from app.store.beginning import follow_up
 from app.store.executors import Executor
-from app.store.locking import lock_thread
 from app.store.owed import Owed
+from app.store.rows import THREADS, thread_from
 
+_MEANT = """
+SELECT coalesce((SELECT g.thread FROM agent_signals g WHERE g.id = $2), k.branch, k.id) AS id
+  FROM agent_threads k WHERE k.id = $1
+"""
+"""A signal for a root is for the conversation: for the branch that is shown, once and for all."""
+_LOCK = f"{THREADS} WHERE t.id = ({_MEANT}) FOR NO KEY UPDATE"
 _READER = "SELECT reader FROM agent_signals WHERE id = $1"
 _STORE = """
 INSERT INTO agent_signals (id, thread, place, mode, text, sender, author, dedupe, terms,
@@ -40,9 +46,10 @@ async def put_signal(
     executor: Executor, signal: NewSignal, ids: Ids, owed: Owed
 ) -> Signalled | None:
     """Store a signal, once; on an idle thread start the run that reads it."""
-    thread = await lock_thread(executor, signal.thread_id)
-    if thread is None:
+    found = await executor.fetch(_LOCK, signal.thread_id, signal.id)
+    if not found:
         return None
+    thread = thread_from(found[0])
     reader = await reader_of(executor, signal.id)
     if reader is not None:
         return Signalled(reader.run_id == signal.run_id, reader.run_id or thread.live_run)

@@ -19,14 +19,21 @@ from app.domain.signal import NewSignal, SignalMode
 from app.domain.thread import Thread
 from app.store.beginning import begin, hold_back
 from app.store.executors import Executor
-from app.store.locking import lock_to_end, read_run
+from app.store.locking import lock_thread, lock_to_end, read_run
 from app.store.owed import Owed
 from app.store.rows import THREAD, THREADS, columns, parts_from, thread_from
 from app.store.settling import Settler
 from app.store.signalling import reader_of, store_signal
 
-_ID = "SELECT id FROM agent_threads WHERE key = $1"
-_LOCK = f"{THREADS} WHERE t.key = $1 FOR NO KEY UPDATE"
+_MEANT = """
+SELECT coalesce((SELECT b.id FROM agent_runs r JOIN agent_threads b ON b.id = r.thread
+                  WHERE r.id = $2 AND k.id IN (b.id, b.conversation)), k.branch, k.id) AS id
+  FROM agent_threads k WHERE k.key = $1
+"""
+"""The thread that a key stands for.  A root's key is the conversation's: it is the branch that is
+shown, or the one that this very run is in already.  Which one is shown is not locked: who selects
+another at the same time did so before or after."""
+_LOCK = f"{THREADS} WHERE t.id = ({_MEANT}) FOR NO KEY UPDATE"
 _MAKE = f"""
 INSERT INTO agent_threads (id, key, agent, owner, state, status)
 VALUES ($1, $2, $3, $4, $5::text::json, 'queued')
@@ -54,10 +61,12 @@ async def start_run(
         Conflict: the thread has an unfinished run, and ``on_busy`` is ``reject``.
         InvalidArgument: the thread's id is another thread's.
     """
+    meant = None
     if start.on_busy is OnBusy.REPLACE:
-        for row in await executor.fetch(_ID, start.thread_key):
-            await lock_to_end(executor, row["id"])
-    thread = await _locked_thread(executor, start)
+        for row in await executor.fetch(_MEANT, start.thread_key, start.run_id):
+            meant = row["id"]
+            await lock_to_end(executor, meant)
+    thread = await _locked_thread(executor, start, meant)
     if thread.owner not in {None, start.owner} and not start.as_admin:
         raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
     if start.on_busy is OnBusy.STEER:
@@ -76,10 +85,11 @@ async def start_run(
     return await _started(executor, thread, start)
 
 
-async def is_held(executor: Executor, thread_key: str) -> bool:
-    """Whether somebody else holds the thread with this key; if not, it is locked now."""
-    rows = await executor.fetch(_ID, thread_key)
-    return bool(rows) and not await executor.fetch(f"{_LOCK} SKIP LOCKED", thread_key)
+async def is_held(executor: Executor, start: StartRun) -> bool:
+    """Whether somebody else holds the thread that a start means; if not, it is locked now."""
+    meant = (start.thread_key, start.run_id)
+    rows = await executor.fetch(_MEANT, *meant)
+    return bool(rows) and not await executor.fetch(f"{_LOCK} SKIP LOCKED", *meant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +140,12 @@ def _signal(thread: Thread, start: StartRun) -> NewSignal:
     )
 
 
-async def _locked_thread(executor: Executor, start: StartRun) -> Thread:
+async def _locked_thread(executor: Executor, start: StartRun, meant: str | None) -> Thread:
+    if meant is not None and (thread := await lock_thread(executor, meant)) is not None:
+        return thread
     made = (start.thread_id, start.thread_key, start.agent, start.owner, start.initial_state)
     for _ in range(3):
-        found = await executor.fetch(_LOCK, start.thread_key)
+        found = await executor.fetch(_LOCK, start.thread_key, start.run_id)
         found = found or await executor.fetch(_MAKE, *made)
         if found:
             return thread_from(found[0])

@@ -141,7 +141,7 @@ async def _start(executor: Executor, timer_id: str, settler: Settler, owed: Owed
     if not found:
         return False
     start = replace(start_from_json(found[0]["start"]), on_busy=OnBusy.QUEUE)
-    if await is_held(executor, start.thread_key):
+    if await is_held(executor, start):
         return False
     await start_run(executor, start, settler, owed)
     return bool(await executor.fetch(_FIRED, timer_id, None))

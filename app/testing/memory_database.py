@@ -161,6 +161,11 @@ class MemoryDatabase:
         """Return the thread with this key."""
         return next((thread for thread in self.threads.values() if thread.key == key), None)
 
+    def meant(self, key: str) -> Thread | None:
+        """Return the thread that a key stands for; of a conversation's, the branch on show."""
+        thread = self.by_key(key)
+        return None if thread is None else self.threads[self.selected.get(thread.id, thread.id)]
+
     def holder(self, fence: Fence) -> Thread | None:
         """Return the thread if it has exactly this live run and epoch."""
         thread = self.threads.get(fence.thread_id)

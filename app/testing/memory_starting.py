@@ -22,7 +22,7 @@ def start_run(db: MemoryDatabase, start: StartRun, tx: Transaction) -> StartedRu
     if start.message_id in db.read_signals:
         reader = db.read_signals[start.message_id]
         return _steered(db.threads[db.runs[reader].thread_id], reader)
-    thread = db.by_key(start.thread_key) or _new_thread(db, start, tx)
+    thread = db.meant(start.thread_key) or _new_thread(db, start, tx)
     if thread.owner is not None and thread.owner != start.owner and not start.as_admin:
         raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
     if thread.live_run is None:
@@ -52,15 +52,17 @@ def begin(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction) 
 
 def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled | None:
     """Store a signal, once; see ``RunStore.signal``."""
-    thread = db.threads.get(new.thread_id)
-    if thread is None:
+    if new.thread_id not in db.threads:
         return None
+    stored = db.signals.get(new.id)
+    shown = db.selected.get(new.thread_id, new.thread_id)
+    thread = db.threads[stored.thread_id if stored else shown]
     if new.id in db.waking:
         return Signalled(woke=True, run_id=db.read_signals[new.id])
     if new.id in db.signals or new.id in db.read_signals:
         return Signalled(woke=False, run_id=thread.live_run)
     db.signals[new.id] = Signal(
-        new.id, new.thread_id, new.mode, new.text, new.sender, db.now(), new.author, new.dedupe
+        new.id, thread.id, new.mode, new.text, new.sender, db.now(), new.author, new.dedupe
     )
     db.terms[new.id] = new.terms
     if thread.live_run is not None:

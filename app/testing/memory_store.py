@@ -76,7 +76,7 @@ class MemoryRunStore:
     async def start(self, start: StartRun) -> StartedRun:
         """See ``RunStore.start``."""
         await self._db.turn()
-        thread = self._db.by_key(start.thread_key)
+        thread = self._db.meant(start.thread_key)
         replaced = thread.live_run if thread and start.on_busy is OnBusy.REPLACE else None
         tx = await self._begin(replaced)
         started = start_run(self._db, start, tx)

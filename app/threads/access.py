@@ -27,6 +27,24 @@ async def readable_thread(reader: ThreadReader, key: str, caller: Identity) -> T
     return thread if thread is not None and caller.may_read(thread.owner) else None
 
 
+async def meant_thread(
+    reader: ThreadReader, key: str, caller: Identity, run_id: str | None = None
+) -> Thread | None:
+    """Return the thread that this caller means by a key, if it answers to him.
+
+    A root's key is the conversation's, and means the branch that is shown, or the one that a named
+    run is in.
+    """
+    found = await reader.snapshot(key, 0, [caller])
+    if found is None or not caller.may_read(found.thread.owner):
+        return None
+    if found.branches is None:
+        return found.thread
+    run = None if run_id is None else await reader.run(run_id)
+    of_run = None if run is None else found.branches.key_of(run.thread_id)
+    return await reader.find(of_run or found.branches.key_of(found.branches.selected) or key)
+
+
 async def thread_of(reader: ThreadReader, run: Run, caller: Identity) -> Thread | None:
     """Return the thread of a run if it answers to the caller."""
     # No message is newer than the newest possible version, so only the thread is read.

@@ -9,6 +9,7 @@ import pytest
 from app.domain.branching import Conversation
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.message import Message, plain_text, text_part
+from app.domain.ports import OnBusy
 from app.domain.ports.branches import BranchMaker, BranchStore, NewBranch, NewFork
 from app.domain.run import Ending
 from app.domain.storable import encode
@@ -71,6 +72,11 @@ class Branching:
         assert (started.thread_id, started.run_id) == (thread_id, start.run_id)
         await self.answer(f"re: {text}")
         return started.thread_key
+
+    async def select(self, key: str) -> None:
+        """Show a thread of the conversation."""
+        chosen = await self.conversation(key)
+        assert await self.store.select(chosen.root_id, chosen.thread_id)
 
     async def fork(self, message_id: str | None = None, **more: object) -> str:
         """Fork the conversation and return the new one's key."""
@@ -149,10 +155,8 @@ async def test_the_newest_branch_is_shown_until_another_is_selected(branching: B
     threads = [("chat", None, 0), (first, "chat", 0), (second, "chat", 0), (third, second, 2)]
     assert await branching.tree() == (third, threads)
 
-    conversation = await branching.conversation(first)
     for key in (first, "chat"):
-        chosen = await branching.conversation(key)
-        assert await branching.store.select(conversation.root_id, chosen.thread_id)
+        await branching.select(key)
         assert await branching.tree() == (key, threads)
 
 
@@ -164,6 +168,50 @@ async def test_only_threads_of_the_conversation_can_be_selected(branching: Branc
     assert not await branching.store.select(conversation.root_id, other.thread_id)
     assert not await branching.store.select("none", other.thread_id)
     assert await branching.store.conversation("none") is None
+
+
+@pytest.mark.parametrize("on_busy", [OnBusy.REJECT, OnBusy.REPLACE])
+async def test_what_is_started_under_the_roots_key_is_seen_and_stays_where_it_began(
+    branching: Branching, on_busy: OnBusy
+) -> None:
+    world = branching.world
+    await branching.say("one")
+    first = await branching.branch("chat", 0, "uno")
+    second = await branching.branch("chat", 0, "eins")
+    start = a_start(
+        thread_key="chat", owner="ann", parts=encode([text_part("new")]), on_busy=on_busy
+    )
+
+    begun = await world.store.start(start)
+    for key in (first, "chat"):
+        await branching.select(key)
+        again = await world.store.start(start)
+        assert (again.run_id, again.thread_key) == (start.run_id, second)
+
+    assert begun.thread_key == second
+    assert await branching.texts(second) == ["eins", "re: eins", "new"]
+    assert (await branching.texts(first), await branching.texts()) == (
+        ["uno", "re: uno"],
+        ["one", "re: one"],
+    )
+    assert (await world.start(thread_key=first, owner="ann")).thread_key == first
+
+
+async def test_what_is_said_to_the_root_is_said_to_the_branch_on_show(branching: Branching) -> None:
+    world = branching.world
+    await branching.say("one")
+    root = (await branching.conversation()).thread_id
+    branch = await branching.branch("chat", 0, "uno")
+    signal = a_signal(root, "hello")
+
+    woken = await world.store.signal(signal)
+    await branching.select("chat")
+
+    assert woken is not None
+    assert woken.woke
+    assert await world.store.signal(signal) == woken
+    assert (await branching.texts(branch))[-1] == "[message] hello\n"
+    assert await branching.texts() == ["one", "re: one"]
 
 
 async def test_a_branch_is_told_whose_it_is_and_a_thread_alone_is_told_nothing(
@@ -186,6 +234,7 @@ async def test_what_a_branch_asks_names_the_conversation(branching: Branching) -
     await branching.say("one")
     key = await branching.branch("chat", 0, "again")
     for asking in (key, "chat"):
+        await branching.select(asking)
         await world.start(thread_key=asking, owner="ann")
         await world.ask(await world.claim(), "c1", gated=["c1"])
 

@@ -49,7 +49,7 @@ def test_data_and_secret_are_there_the_next_time() -> None:
 
 
 def _started(dev: DevProcess) -> None:
-    """Start it, workers included: one that still loads the folder would trip over a fault itself."""
+    """Start it, workers included: one that still loads the folder trips over a fault itself."""
     dev.start()
     Stored(dev).wait_for_workers(1)
 
