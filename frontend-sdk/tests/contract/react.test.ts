@@ -9,16 +9,24 @@ import { describe, expect, it } from "vitest";
 import { createChat } from "../../src/core/index.js";
 import {
   RopewalkProvider,
+  useAction,
   useAgent,
   useAgentChat,
   useAgentState,
+  useApprovals,
   useConnection,
+  useMutation,
+  useQuery,
+  useReadable,
   useSubscription,
 } from "../../src/react/index.js";
 import { aMessage, aThread } from "../support/builders.js";
 import { mount } from "../support/mount-react.js";
+import { articles, orders } from "../support/orders.js";
 import { api, connect, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
+import { approvalsContract } from "./approvals-suite.js";
+import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const react: Adapter = {
@@ -35,6 +43,22 @@ const react: Adapter = {
 };
 
 contract(react);
+
+approvalsContract("React", (client, first) =>
+  mount(client, first, (given) => useApprovals({ api, ...given })),
+);
+
+functionsContract({
+  name: "React",
+  one: (client, first) =>
+    mount(client, first, ({ id }) => useQuery(oneOrder, id ? { id } : "skip")),
+  page: (client, first) =>
+    mount(client, first, ({ optimistic }) => {
+      const { value } = useQuery(orders.list);
+      const place = useMutation(orders.place, { optimistic });
+      return { shown: articles(value), place, ship: useAction(ship), ...useReadable(place.state) };
+    }),
+});
 
 describe("React alone", () => {
   it("keeps the actions the same functions, so that effects do not run again", async () => {

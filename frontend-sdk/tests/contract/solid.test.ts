@@ -2,15 +2,20 @@
 /** The contract, over Solid's own renderer; and what only Solid can do wrong. */
 
 import {
+  createAction,
   createAgent,
   createAgentChat,
   createAgentState,
   createApprovals,
+  createMutation,
+  createQuery,
   createSubscription,
 } from "../../src/solid/index.js";
 import { mount } from "../support/mount-solid.js";
+import { articles, orders } from "../support/orders.js";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
+import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const solid: Adapter = {
@@ -34,3 +39,31 @@ contract(solid);
 approvalsContract("Solid", (client, first) =>
   mount(client, first, (given) => createApprovals(() => ({ api, ...given() }))),
 );
+
+functionsContract({
+  name: "Solid",
+  one: (client, first) =>
+    mount(client, first, (given) =>
+      createQuery(oneOrder, () => (given().id ? { id: given().id } : "skip")),
+    ),
+  page: (client, first) =>
+    mount(client, first, (given) => {
+      const list = createQuery(orders.list);
+      const place = createMutation(orders.place, {
+        optimistic: (local, args) => given().optimistic(local, args),
+      });
+      return {
+        get shown() {
+          return articles(list.value);
+        },
+        place,
+        ship: createAction(ship),
+        get pending() {
+          return place.pending;
+        },
+        get error() {
+          return place.error;
+        },
+      };
+    }),
+});

@@ -1,10 +1,22 @@
 // @vitest-environment happy-dom
 /** The contract, over Svelte's own renderer; and what only Svelte can do wrong. */
 
-import { agent, agentChat, agentState, approvals, subscription } from "../../src/svelte/index.js";
+import { derived } from "svelte/store";
+import {
+  action,
+  agent,
+  agentChat,
+  agentState,
+  approvals,
+  mutation,
+  query,
+  subscription,
+} from "../../src/svelte/index.js";
 import { mount } from "../support/mount-svelte.svelte.js";
+import { articles, orders } from "../support/orders.js";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
+import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const svelte: Adapter = {
@@ -26,3 +38,36 @@ contract(svelte);
 approvalsContract("Svelte", (client, first) =>
   mount(client, first, (given) => approvals(() => ({ api, ...given() }))),
 );
+
+functionsContract({
+  name: "Svelte",
+  one: (client, first) =>
+    mount(client, first, (given) =>
+      query(oneOrder, () => (given().id ? { id: given().id } : "skip")),
+    ),
+  page: (client, first) =>
+    mount(client, first, (given) => {
+      const list = query(orders.list);
+      const place = mutation(orders.place, {
+        optimistic: (local, args) => given().optimistic(local, args),
+      });
+      const { subscribe } = derived([list, place], ([{ value }, calls]) => ({
+        shown: articles(value),
+        ...calls,
+      }));
+      return {
+        subscribe,
+        place,
+        ship: action(ship),
+        get shown() {
+          return articles(list.value);
+        },
+        get pending() {
+          return place.pending;
+        },
+        get error() {
+          return place.error;
+        },
+      };
+    }),
+});

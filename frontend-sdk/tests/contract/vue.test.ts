@@ -1,16 +1,22 @@
 // @vitest-environment happy-dom
 /** The contract, over Vue's own renderer; and what only Vue can do wrong. */
 
+import { computed } from "vue";
 import {
+  useAction,
   useAgent,
   useAgentChat,
   useAgentState,
   useApprovals,
+  useMutation,
+  useQuery,
   useSubscription,
 } from "../../src/vue/index.js";
 import { mount } from "../support/mount-vue.js";
+import { articles, orders } from "../support/orders.js";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
+import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const vue: Adapter = {
@@ -32,3 +38,27 @@ contract(vue);
 approvalsContract("Vue", (client, first) =>
   mount(client, first, (given) => useApprovals(() => ({ api, ...given() }))),
 );
+
+functionsContract({
+  name: "Vue",
+  one: (client, first) =>
+    mount(client, first, (given) => {
+      const id = computed(() => given().id);
+      return useQuery(oneOrder, () => (id.value ? { id: id.value } : "skip"));
+    }),
+  page: (client, first) =>
+    mount(client, first, (given) => {
+      const { value } = useQuery(orders.list);
+      const place = useMutation(orders.place, {
+        optimistic: (local, args) => given().optimistic(local, args),
+      });
+      const { pending, error } = place;
+      return {
+        shown: computed(() => articles(value.value)),
+        place,
+        ship: useAction(ship),
+        pending,
+        error,
+      };
+    }),
+});

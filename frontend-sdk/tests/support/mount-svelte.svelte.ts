@@ -1,12 +1,12 @@
 /** A store in a component under Svelte's own renderer. */
 
 import { flushSync, mount as render, unmount } from "svelte";
+import type { Readable } from "svelte/store";
 import type { ChatClient } from "../../src/core/index.js";
-import type { Shown } from "../../src/svelte/index.js";
 import type { Mounted } from "../contract/suite.js";
 import Probe from "./mount-svelte-probe.svelte";
 
-export function mount<T extends Shown<object>, Options>(
+export function mount<T extends Readable<object>, Options>(
   client: ChatClient,
   first: Options,
   create: (options: () => Options) => T,

@@ -2,7 +2,7 @@
 export async function waitUntil(
   predicate: () => boolean,
   description: string,
-  timeoutMs = 4_000,
+  timeoutMs = 15_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!predicate()) {
