@@ -10,23 +10,26 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from app.protocol import admin, calls, client, errors, rows, server, wire
 from app.protocol.typescript import interface, union
 from app.threads import limits
+
+Models: TypeAlias = Sequence[type[BaseModel]]
 
 _SDK: Final = Path(__file__).parents[2] / "frontend-sdk"
 TARGET: Final = _SDK / "src" / "core" / "protocol.gen.ts"
 ADMIN_TARGET: Final = _SDK / "apps" / "admin" / "src" / "admin.gen.ts"
 
 _HEADER = """\
-// Generated from app/protocol by `python -m app.protocol.export`. Do not edit.
+// Generated from {source} by `python -m {module}`. Do not edit.
 
 """
+_MODULE: Final = "app.protocol.export"
 
 _SENT_BY_CLIENT: Final[tuple[type[BaseModel], ...]] = (
     client.Hello,
@@ -134,12 +137,27 @@ def render() -> str:
         *(interface(name, body, named) for name, body in _protocol().items()),
         *(union(name, _members(tagged)) for name, tagged in _UNIONS.items()),
     ]
-    return _HEADER + "\n".join(blocks)
+    return _header(_MODULE) + "\n".join(blocks)
 
 
 def render_admin() -> str:
-    """Return the whole of ``admin.gen.ts``; what the SDK has already is imported from it."""
-    _, schema = models_json_schema([(model, "serialization") for model in _SHOWN_TO_ADMINS])
+    """Return the whole of ``admin.gen.ts``."""
+    return render_beside(_MODULE, "ropewalk", sent=_SHOWN_TO_ADMINS)
+
+
+def render_beside(module: str, source: str, *, sent: Models, taken: Models = ()) -> str:
+    """Return a file with the types of what the server sends and takes elsewhere.
+
+    Args:
+        module: which is run to write the file.
+        source: has the types of what travels over the socket, which are imported from it.
+        sent: by the server.
+        taken: by the server.
+    """
+    modes: Mapping[JsonSchemaMode, Models] = {"validation": taken, "serialization": sent}
+    _, schema = models_json_schema(
+        [(model, mode) for mode, models in modes.items() for model in models]
+    )
     named, known = _named(), _protocol()
     own = [
         interface(name, body, named) for name, body in schema["$defs"].items() if name not in known
@@ -148,7 +166,12 @@ def render_admin() -> str:
     borrowed = sorted(
         name for name in {*known, *_WORDS, *_UNIONS} if re.search(rf"\b{name}\b", text)
     )
-    return f'{_HEADER}import type {{ {", ".join(borrowed)} }} from "ropewalk";\n\n{text}'
+    imports = f"import type {{ {', '.join(borrowed)} }} from {json.dumps(source)};\n\n"
+    return f"{_header(module)}{imports}{text}"
+
+
+def _header(module: str) -> str:
+    return _HEADER.format(source=module.rpartition(".")[0].replace(".", "/"), module=module)
 
 
 def _protocol() -> Mapping[str, Mapping[str, Any]]:
@@ -176,15 +199,27 @@ def _members(tagged: object) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files, or with ``--check`` say which is stale.  Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m app.protocol.export", description=__doc__)
+    files = {TARGET: render(), ADMIN_TARGET: render_admin()}
+    return write(files, _MODULE, arguments)
+
+
+def write(files: Mapping[Path, str], module: str, arguments: Sequence[str] | None = None) -> int:
+    """Write generated files as the command line asks.  Returns the exit status.
+
+    Args:
+        files: what each of them has to say.
+        module: which is run to write them.
+        arguments: of the command line; with ``--check`` only what is stale is named.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--check", action="store_true", help="write nothing, fail when stale")
     check = parser.parse_args(arguments).check
     status = 0
-    for target, text in ((TARGET, render()), (ADMIN_TARGET, render_admin())):
+    for target, text in files.items():
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         if check:
-            sys.stderr.write(f"{target.name} is stale: run python -m app.protocol.export\n")
+            sys.stderr.write(f"{target.name} is stale: run python -m {module}\n")
             status = 1
             continue
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 /** The only door to the core, for adapters and for users. */
 
+export * from "../http/index.js";
 export {
   type ActionRef,
   type Api,
