@@ -6,7 +6,10 @@ import { defineConfig } from "vitest/config";
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
-  plugins: [solid({ include: ["tests/**/solid/*.tsx"], ssr: true }), svelte({ configFile: false })],
+  plugins: [
+    solid({ include: ["tests/support/pages/solid-*.tsx"], ssr: true }),
+    svelte({ configFile: false }),
+  ],
   resolve: {
     alias: [
       { find: /^ropewalk$/, replacement: at("src/core/index.ts") },
