@@ -25,6 +25,7 @@ from app.gateway.metrics import GatewayMetrics
 from app.gateway.outbox import Outbox
 from app.gateway.ports import Admit, Authenticate, CountWrites, Functions, TokenSourceFactory
 from app.gateway.queued_wire import Message, QueuedWire, Receive, Send
+from app.gateway.retelling import Retellings
 from app.gateway.session_state import Limits
 from app.gateway.sse import EventStreams
 from app.gateway.subscription import AnySubscription, Subscription
@@ -115,6 +116,8 @@ class Gateway:
         self.watches = Watches(self.feeds, self.queries)
         self.streams = EventStreams(self)
         """What serves ``STREAM_PATH``."""
+        self.retellings = Retellings(self, self.streams)
+        """What answers with a run in another protocol's words."""
 
     # ------------------------------------------------------------ life
 

@@ -17,7 +17,7 @@ from app.gateway.wire import Listener, payload_of
 RETRY_MS = 1_000
 """What a reader waits before it comes back, unless it is told otherwise."""
 
-_HEADERS = [
+HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -53,7 +53,7 @@ class EventWire(QueuedWire):
 
     async def describe(self, send: Send) -> None:
         """Answer a HEAD request: the headers alone."""
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send({"type": "http.response.body", "body": b""})
 
     async def _read(self, listener: Listener, receive: Receive) -> None:
@@ -61,20 +61,23 @@ class EventWire(QueuedWire):
         while (await receive())["type"] != "http.disconnect":
             pass
 
+    async def _begin(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await emit(send, f"retry: {RETRY_MS}\n\n".encode())
+
     async def _wait(self, send: Send) -> None:
         if not self._is_begun:
             self._is_begun = True
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await _emit(send, f"retry: {RETRY_MS}\n\n".encode())
+            await self._begin(send)
         while not self._something.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._heartbeat_s):
                     await self._something.wait()
                     return
-            await _emit(send, b":\n\n")
+            await emit(send, b":\n\n")
 
     async def _carry(self, frame: bytes, send: Send) -> None:
-        await _emit(send, self._event(payload_of(frame)))
+        await emit(send, self._event(payload_of(frame)))
 
     async def _finish(self, code: int, reason: str, send: Send) -> None:
         del code, reason
@@ -93,5 +96,6 @@ class EventWire(QueuedWire):
         return f"id: {cursor}\ndata: {payload}\n\n".encode()
 
 
-async def _emit(send: Send, chunk: bytes) -> None:
+async def emit(send: Send, chunk: bytes) -> None:
+    """Send a piece of the response; more follows."""
     await send({"type": "http.response.body", "body": chunk, "more_body": True})

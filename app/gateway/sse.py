@@ -12,8 +12,8 @@ time; what a slow reader is owed is bounded, and one who does not catch up is cu
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 from app.domain.cursor import Cursor
 from app.domain.errors import (
@@ -43,10 +43,14 @@ from app.threads.scopes import check_scope
 
 STREAM_PATH = "/agents/{slug}/sessions/{session_id:path}/stream"
 
+GOING_AWAY = "the server is going away"
 _JUDGE_TIMEOUT_S = 8.0
 _READ_TIMEOUT_S = 10.0
 
 _log = logging.getLogger(__name__)
+
+Asked: TypeAlias = tuple[str, ThreadQueries, Cursor | None]
+"""A query of a stream: its name, itself, and from where it goes on."""
 
 
 class StreamHost(Stragglers, Protocol):
@@ -79,7 +83,16 @@ class StreamHost(Stragglers, Protocol):
 class Stream:
     """One reader of one thread (``Viewer``, ``Listener``)."""
 
-    __slots__ = ("_host", "_recheck_at", "_subscriptions", "_token", "identity", "outbox", "wire")
+    __slots__ = (
+        "_host",
+        "_names",
+        "_recheck_at",
+        "_subscriptions",
+        "_token",
+        "identity",
+        "outbox",
+        "wire",
+    )
 
     def __init__(
         self, host: StreamHost, wire: EventWire, identity: Identity, token: str | None
@@ -87,21 +100,19 @@ class Stream:
         self._host = host
         self._token = token
         self._recheck_at = NEVER if token is None else host.now() + host.limits.recheck_s
+        self._names: tuple[str, ...] = ()
         self._subscriptions: tuple[Subscription, ...] = ()
         self.identity = identity
         self.wire = wire
         self.outbox = Outbox(wire, host)
 
-    def watch(self, key: str, cursor: Cursor | None) -> None:
-        """Subscribe, the messages first: whoever resumes from their cursor misses nothing."""
-        args = json_bytes({"key": key}).decode()
-        asked: list[tuple[str, ThreadQueries, Cursor | None]] = [
-            # The ids of the SDK: sockets and streams share their groups, and so their bytes.
-            (AGENT_MESSAGES, MessagesQuery(key, PAGE_LIMIT, stream=True), cursor),
-            (AGENT_THREAD, ThreadQuery(key), None),
-        ]
+    def watch(self, asked: Sequence[Asked]) -> None:
+        """Subscribe, in this order."""
+        self._names = tuple(name for name, _, _ in asked)
         self._subscriptions = tuple(
-            Subscription(f"{name}{args}", query, since, self) for name, query, since in asked
+            # The ids of the SDK: sockets and streams share their groups, and so their bytes.
+            Subscription(f"{name}{json_bytes({'key': query.key}).decode()}", query, since, self)
+            for name, query, since in asked
         )
         for subscription in self._subscriptions:
             self._host.feeds.join(subscription)
@@ -116,7 +127,7 @@ class Stream:
         try:
             async with asyncio.timeout(_JUDGE_TIMEOUT_S):
                 identity = await self._host.authenticate(token)
-            _check_scopes(identity)
+            check_scopes(identity, self._names)
         except ClientFault:
             self.wire.close(CLOSE_UNAUTHENTICATED, "the token ran out")
         except (ChatError, TimeoutError):
@@ -175,9 +186,17 @@ class EventStreams:
         if scope["method"] == "HEAD":
             await stream.wire.describe(send)
             return
+        await self.serve(stream, messages_and_thread(key, cursor), receive, send)
+
+    async def serve(
+        self, stream: Stream, asked: Sequence[Asked], receive: Receive, send: Send
+    ) -> None:
+        """Keep a stream open for as long as its reader stays."""
         self._streams[stream] = None
+        if self._is_leaving:
+            stream.wire.close(CLOSE_GOING_AWAY, GOING_AWAY)
         try:
-            stream.watch(key, cursor)
+            stream.watch(asked)
             await stream.wire.serve(stream, receive, send)
         finally:
             del self._streams[stream]
@@ -192,7 +211,7 @@ class EventStreams:
         self._is_leaving = True
         for stream in tuple(self._streams):
             stream.wire.say_goodbye(delay_s())
-            stream.wire.close(CLOSE_GOING_AWAY, "the server is going away")
+            stream.wire.close(CLOSE_GOING_AWAY, GOING_AWAY)
 
     async def _admit(self, scope: Message) -> tuple[Stream, str, Cursor | None]:
         """Return the stream, the thread's key, and from where it goes on.
@@ -207,7 +226,7 @@ class EventStreams:
         async with asyncio.timeout(_JUDGE_TIMEOUT_S):
             identity = await self._host.authenticate(token)
             await self._host.admit(identity, self._host.address_of(scope))
-        _check_scopes(identity)
+        check_scopes(identity, (AGENT_MESSAGES, AGENT_THREAD))
         named = scope["path_params"]
         key: str = named["session_id"]
         async with asyncio.timeout(_READ_TIMEOUT_S):
@@ -220,8 +239,17 @@ class EventStreams:
         return Stream(self._host, wire, identity, token), key, cursor
 
 
-def _check_scopes(identity: Identity) -> None:
-    for name in (AGENT_MESSAGES, AGENT_THREAD):
+def messages_and_thread(key: str, cursor: Cursor | None = None) -> list[Asked]:
+    """Return what a stream asks for: the messages first, so that who resumes misses nothing."""
+    return [
+        (AGENT_MESSAGES, MessagesQuery(key, PAGE_LIMIT, stream=True), cursor),
+        (AGENT_THREAD, ThreadQuery(key), None),
+    ]
+
+
+def check_scopes(identity: Identity, names: Sequence[str]) -> None:
+    """Let an identity read what is named, or raise."""
+    for name in names:
         check_scope(identity, name)
 
 

@@ -172,3 +172,9 @@ class Findings(Outbound):
     """What the doctor found: nothing, when all is well."""
 
     findings: tuple[FindingView, ...]
+
+
+class UIMessages(Outbound):
+    """A session as the AI SDK's ``UIMessage``s, oldest first."""
+
+    messages: tuple[dict[str, Any], ...]

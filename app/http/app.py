@@ -7,7 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from app.http.ag_ui import AgUiRoutes
 from app.http.agents import AgentRoutes
+from app.http.ai_sdk import AiSdkRoutes
 from app.http.approvals import ApprovalRoutes
 from app.http.branches import BranchRoutes
 from app.http.dev import dev_routes
@@ -33,6 +35,9 @@ def http_routes(services: HttpServices) -> list[BaseRoute]:
         *AgentRoutes(services).routes(),
         *RunRoutes(services).routes(),
     ]
+    if services.retell is not None:
+        routes += AiSdkRoutes(services, services.retell).routes()
+        routes += AgUiRoutes(services, services.retell).routes()
     routes.append(_description(services, routes))
     if services.admin is not None:
         routes += admin_routes(services.admin)

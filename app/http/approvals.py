@@ -113,13 +113,13 @@ class ApprovalRoutes:
     async def _decided(
         self, request: Request, caller: Identity, decisions: Sequence[DecideOne]
     ) -> Response:
-        asked = await self._asked(request.path_params["session_id"], caller)
+        asked = await asked_in(self._services, request.path_params["session_id"], caller)
         if not await self._is_of_agent(request, caller):
             asked = {}
         given, keys = [], set()
         for each in decisions:
             if each.approval_id not in asked:
-                raise self._unknown(each.approval_id, caller)
+                raise unknown_approval(each.approval_id, caller)
             key, call = asked[each.approval_id]
             keys.add(key)
             body = each.model_dump(
@@ -152,30 +152,35 @@ class ApprovalRoutes:
             raise no_session()
         return False
 
-    def _unknown(self, approval_id: str, caller: Identity) -> ClientFault:
-        data = {"approvalId": approval_id}
-        if caller.is_admin:
-            return NotFound(f"no approval {approval_id!r} in this session", data)
-        return Forbidden("you may not decide this", data)
 
-    async def _asked(self, key: str, caller: Identity) -> dict[str, tuple[str, str]]:
-        """Return key and tool call of each approval that a session shows the caller, by its id.
+def unknown_approval(approval_id: str, caller: Identity) -> ClientFault:
+    """Return the error for an approval that there is none of for this caller."""
+    data = {"approvalId": approval_id}
+    if caller.is_admin:
+        return NotFound(f"no approval {approval_id!r} in this session", data)
+    return Forbidden("you may not decide this", data)
 
-        The key is another where a run asks that was started from this session.
-        """
-        found = await self._services.call(
-            AGENT_APPROVALS,
-            {"key": key, "status": "all", "limit": INBOX_LIMIT},
-            caller=caller,
-            dedupe=None,
-            internal=True,
-        )
-        rows = found if isinstance(found, list) else []
-        return {
-            str(row["id"]): (str(row["key"]), str(row["toolCallId"]))
-            for row in rows
-            if isinstance(row, dict)
-        }
+
+async def asked_in(
+    services: HttpServices, key: str, caller: Identity
+) -> dict[str, tuple[str, str]]:
+    """Return key and tool call of each approval that a session shows the caller, by its id.
+
+    The key is another where a run asks that was started from this session.
+    """
+    found = await services.call(
+        AGENT_APPROVALS,
+        {"key": key, "status": "all", "limit": INBOX_LIMIT},
+        caller=caller,
+        dedupe=None,
+        internal=True,
+    )
+    rows = found if isinstance(found, list) else []
+    return {
+        str(row["id"]): (str(row["key"]), str(row["toolCallId"]))
+        for row in rows
+        if isinstance(row, dict)
+    }
 
 
 @contextmanager

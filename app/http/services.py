@@ -8,9 +8,11 @@ from typing import Protocol, TypeAlias
 from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
+from app.dialects.telling import Telling
 from app.domain.identity import Identity
 from app.domain.ports import RunStore, ThreadReader
 from app.domain.storable import Json
+from app.domain.thread import Thread
 from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
 
@@ -75,6 +77,16 @@ class DevServices:
     signs_in_anyone: bool = False
 
 
+class Retell(Protocol):
+    """Answers a request, which was let in already, with a run in another protocol's words."""
+
+    def __call__(
+        self, telling: Telling, opening: bytes, thread: Thread, caller: Identity, token: str | None
+    ) -> ASGIApp:
+        """Return what writes the response; ``opening`` is sent first."""
+        ...
+
+
 async def admit_all(caller: Identity, address: str) -> None:
     """Count nothing."""
     del caller, address
@@ -85,6 +97,7 @@ class HttpServices:
     """Everything that the routes use.
 
     ``streams`` answers with a session's frames as server-sent events; see ``app.gateway.sse``.
+    ``retell`` answers with a run in another protocol's words; see ``app.gateway.retelling``.
     ``peers`` tells where a request comes from.  ``admin`` is the folder of the built admin UI.
     """
 
@@ -100,5 +113,6 @@ class HttpServices:
     admit: Admit = admit_all
     peers: Peers = field(default_factory=Peers)
     streams: ASGIApp | None = None
+    retell: Retell | None = None
     admin: Path | None = None
     dev: DevServices | None = None

@@ -119,6 +119,7 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             examine=doctor_over(stores).examine,
             version=version("ropewalk"),
             streams=gateway.streams,
+            retell=gateway.retellings,
             admin=ADMIN,
             dev=_dev_services(settings),
         )

@@ -191,6 +191,7 @@ async def deployment(
             examine=doctor_over(stores).examine,
             version="0",
             streams=gateway.streams,
+            retell=gateway.retellings,
         )
         app = Starlette(
             routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
