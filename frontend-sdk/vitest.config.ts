@@ -7,7 +7,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   plugins: [
-    solid({ include: ["tests/support/pages/solid-*.tsx"], ssr: true }),
+    solid({ include: ["tests/support/**/*.tsx"], ssr: true }),
     svelte({ configFile: false }),
   ],
   resolve: {

@@ -1,14 +1,12 @@
 // @vitest-environment happy-dom
 /** The contract, over React's own renderer in strict mode; and what only React can do wrong. */
 
-import { createElement } from "react";
-import { flushSync as flush } from "react-dom";
+import { createElement, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import { createChat } from "../../src/core/index.js";
+import { Cell } from "../../src/core/store.js";
 import {
-  RopewalkProvider,
   useAction,
   useAgent,
   useAgentChat,
@@ -20,13 +18,14 @@ import {
   useReadable,
   useSubscription,
 } from "../../src/react/index.js";
-import { aMessage, aThread } from "../support/builders.js";
 import { mount } from "../support/mount-react.js";
 import { articles, orders } from "../support/orders.js";
-import { api, connect, startGateway } from "../support/setup.js";
+import { showParts } from "../support/parts-react.js";
+import { api } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
+import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const react: Adapter = {
@@ -40,6 +39,7 @@ const react: Adapter = {
     mount(client, first, ({ threadKey }) =>
       useSubscription(api.agents.agentMessages, { key: threadKey }),
     ),
+  connection: (client, first) => mount(client, first, () => useConnection()),
 };
 
 contract(react);
@@ -47,6 +47,8 @@ contract(react);
 approvalsContract("React", (client, first) =>
   mount(client, first, (given) => useApprovals({ api, ...given })),
 );
+
+partsContract("React", showParts);
 
 functionsContract({
   name: "React",
@@ -61,90 +63,31 @@ functionsContract({
 });
 
 describe("React alone", () => {
-  it("keeps the actions the same functions, so that effects do not run again", async () => {
-    const gateway = await startGateway();
-    const chat = react.chat(connect(gateway), { threadKey: "t-1" });
-    const { send, cancel } = chat.now();
-
-    chat.show({ threadKey: "t-1", runArgs: { mode: "quick" } });
-    await waitUntil(() => chat.now().status === "idle", "the thread is known");
-
-    expect(chat.now().send).toBe(send);
-    expect(chat.now().cancel).toBe(cancel);
-  });
-
-  it("keeps messages the same objects that did not change, so that their bubbles stay as they are", async () => {
-    const gateway = await startGateway();
-    gateway.commit("t-1", [aMessage({ seq: 1 })], aThread());
-    const chat = react.chat(connect(gateway), { threadKey: "t-1" });
-    await waitUntil(() => chat.now().messages.length === 1, "the first is there");
-    const [first] = chat.now().messages;
-
-    gateway.commit("t-1", [aMessage({ seq: 2 })]);
-    await waitUntil(() => chat.now().messages.length === 2, "the second is there");
-    const before = chat.now().messages;
-    gateway.token("t-1", {
-      run: "r-2",
-      turn: 0,
-      part: 0,
-      kind: "text",
-      offset: 0,
-      text: "x",
-      attempt: 100,
-    });
-    await waitUntil(() => chat.now().streamingText === "x", "text comes");
-
-    expect(chat.now().messages[0]).toBe(first);
-    expect(chat.now().messages).toBe(before);
-  });
-
-  it("shows the same in two places at every commit", async () => {
-    const gateway = await startGateway();
-    gateway.commit("t-1", [], aThread());
-    const Count = () =>
-      createElement(
-        "p",
-        null,
-        useAgentChat(api, CALL_OPTIONS({ threadKey: "t-1" })).messages.length,
-      );
+  it("commits one state of a store, though it changes while a transition is being drawn", async () => {
+    const cell = new Cell(1);
+    const Value = () => createElement("b", null, useReadable(cell));
+    const Meanwhile = () => {
+      cell.set(2);
+      return null;
+    };
     const container = document.createElement("div");
     const root = createRoot(container);
-    const tree = [createElement(Count, { key: 1 }), createElement(Count, { key: 2 })];
-    flush(() => root.render(createElement(RopewalkProvider, { client: connect(gateway) }, tree)));
-    const seen: string[] = [];
-    const observer = new MutationObserver(() => seen.push(container.textContent ?? ""));
+    const seen: (string | null)[] = [];
+    const observer = new MutationObserver(() => seen.push(container.textContent));
     observer.observe(container, { subtree: true, childList: true, characterData: true });
 
-    for (let seq = 1; seq <= 9; seq += 1) gateway.commit("t-1", [aMessage({ seq })]);
-    await waitUntil(() => container.textContent === "99", "both have all");
+    const page = createElement(
+      "div",
+      null,
+      createElement(Value),
+      createElement(Meanwhile),
+      createElement(Value),
+    );
+    startTransition(() => root.render(page));
+    await waitUntil(() => container.textContent !== "", "it is drawn");
 
-    expect(seen.length).toBeGreaterThan(0);
-    expect(seen.every((text) => text[0] === text[1])).toBe(true);
+    expect(seen).toEqual(["22"]);
     root.unmount();
-  });
-
-  it("renders on a server without a socket", async () => {
-    const gateway = await startGateway();
-    const Status = () =>
-      createElement("p", null, useAgentChat(api, CALL_OPTIONS({ threadKey: "t-1" })).status);
-    const client = connect(gateway);
-
-    const html = renderToString(createElement(RopewalkProvider, { client }, createElement(Status)));
-
-    expect(html).toBe("<p>loading</p>");
-    expect(client.connection.get().name).toBe("idle");
-    expect(gateway.connections).toBe(0);
-  });
-
-  it("says where the connection stands, without making one", async () => {
-    const gateway = await startGateway();
-    const client = connect(gateway);
-    const connection = mount(client, { threadKey: "t-1" }, () => useConnection());
-    expect(connection.now().name).toBe("idle");
-
-    createChat(client, "t-1").state.subscribe(() => {});
-    await waitUntil(() => connection.now().name === "open", "it is open");
-    connection.unmount();
   });
 
   it("says what is missing when there is no provider", () => {

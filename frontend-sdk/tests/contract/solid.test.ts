@@ -7,15 +7,18 @@ import {
   createAgentChat,
   createAgentState,
   createApprovals,
+  createConnection,
   createMutation,
   createQuery,
   createSubscription,
 } from "../../src/solid/index.js";
 import { mount } from "../support/mount-solid.js";
 import { articles, orders } from "../support/orders.js";
+import { showParts } from "../support/parts-solid.jsx";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
+import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const solid: Adapter = {
@@ -32,6 +35,15 @@ const solid: Adapter = {
     mount(client, first, (given) =>
       createSubscription(api.agents.agentMessages, () => ({ key: given().threadKey })),
     ),
+  connection: (client, first) =>
+    mount(client, first, () => {
+      const connection = createConnection();
+      return {
+        get name() {
+          return connection().name;
+        },
+      };
+    }),
 };
 
 contract(solid);
@@ -39,6 +51,8 @@ contract(solid);
 approvalsContract("Solid", (client, first) =>
   mount(client, first, (given) => createApprovals(() => ({ api, ...given() }))),
 );
+
+partsContract("Solid", showParts);
 
 functionsContract({
   name: "Solid",

@@ -77,6 +77,15 @@ beforeAll(async () => {
 }, 60_000);
 
 describe.each(Object.keys(HYDRATE))("%s: a page of a server", (name) => {
+  it("is loading where there is no snapshot", () => {
+    const target = document.createElement("div");
+    target.innerHTML = (rendered[name] as Rendered).empty;
+
+    const shown = [...target.querySelectorAll("h1, li, p")].map((one) => one.textContent);
+
+    expect(shown).toEqual(["untitled", "loading"]);
+  });
+
   it("SDK-09 shows a snapshot without a socket; the browser shows the same, then what comes", async () => {
     const gateway = fill(await startGateway());
     const { html, connection } = rendered[name] as Rendered;
@@ -92,7 +101,7 @@ describe.each(Object.keys(HYDRATE))("%s: a page of a server", (name) => {
     observer.observe(target, { subtree: true, childList: true, characterData: true });
     const complaints = [vi.spyOn(console, "error"), vi.spyOn(console, "warn")];
 
-    const leave = (HYDRATE[name] as Hydrate)(connect(gateway, { snapshot }), target);
+    const leave = (HYDRATE[name] as Hydrate)(connect(gateway, { snapshot, speed: 10 }), target);
     await waitUntil(() => gateway.got("subscribe").length === 3, "it watches");
     gateway.commit("t-1", [aMessage({ seq: 3, text: "and?" })], aThread({ status: "running" }));
     await waitUntil(() => shown().join() === "Greetings,hi,hello,and?,running", "what comes shows");

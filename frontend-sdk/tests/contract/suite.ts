@@ -59,6 +59,7 @@ export interface Adapter {
   readonly agent: (client: ChatClient, options: Options) => Mounted<AnyAgent>;
   readonly state: (client: ChatClient, options: Options) => Mounted<AgentStateView<unknown>>;
   readonly messages: (client: ChatClient, options: Options) => Mounted<SubscriptionView<unknown>>;
+  readonly connection: (client: ChatClient, options: Options) => Mounted<{ readonly name: string }>;
 }
 
 const KEY = "t-1";
@@ -286,6 +287,51 @@ export function contract(adapter: Adapter): void {
       await waitUntil(() => chat.now().messages.length === 4, "all are there");
 
       expect(chat.now()).toMatchObject({ status: "completed", live: [], pending: false });
+    });
+  });
+
+  describe(`${adapter.name}: what stays the same`, () => {
+    it("keeps the actions the same functions, so that effects do not run again", async () => {
+      const gateway = await startGateway();
+      const chat = adapter.chat(connect(gateway), { threadKey: KEY });
+      const { send, cancel } = chat.now();
+
+      chat.show({ threadKey: KEY, runArgs: { mode: "quick" } });
+      await waitUntil(() => chat.now().status === "idle", "the thread is known");
+
+      expect(chat.now().send).toBe(send);
+      expect(chat.now().cancel).toBe(cancel);
+    });
+
+    it("keeps messages the same objects that did not change, so that their bubbles stay as they are", async () => {
+      const gateway = await startGateway();
+      gateway.commit(KEY, [aMessage({ seq: 1 })], aThread());
+      const chat = adapter.chat(connect(gateway), { threadKey: KEY });
+      await waitUntil(() => chat.now().messages.length === 1, "the first is there");
+      const [first] = chat.now().messages;
+
+      gateway.commit(KEY, [aMessage({ seq: 2 })]);
+      await waitUntil(() => chat.now().messages.length === 2, "the second is there");
+      const before = chat.now().messages;
+      const said = { run: "r-2", turn: 0, part: 0, kind: "text", attempt: 100 } as const;
+      gateway.token(KEY, { ...said, offset: 0, text: "x" });
+      await waitUntil(() => chat.now().streamingText === "x", "text comes");
+
+      expect(chat.now().messages[0]).toBe(first);
+      expect(chat.now().messages).toBe(before);
+    });
+  });
+
+  describe(`${adapter.name}: a connection`, () => {
+    it("SDK-09 says where it stands, without making one", async () => {
+      const gateway = await startGateway();
+      const client = connect(gateway);
+      const connection = adapter.connection(client, { threadKey: KEY });
+      expect(connection.now().name).toBe("idle");
+
+      const chat = adapter.chat(client, { threadKey: KEY });
+      await waitUntil(() => connection.now().name === "open", "it is open");
+      chat.unmount();
     });
   });
 

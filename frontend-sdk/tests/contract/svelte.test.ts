@@ -8,15 +8,18 @@ import {
   agentChat,
   agentState,
   approvals,
+  connection,
   mutation,
   query,
   subscription,
 } from "../../src/svelte/index.js";
 import { mount } from "../support/mount-svelte.svelte.js";
 import { articles, orders } from "../support/orders.js";
+import { showParts } from "../support/parts-svelte.js";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
+import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const svelte: Adapter = {
@@ -31,6 +34,16 @@ const svelte: Adapter = {
     mount(client, first, (given) =>
       subscription(api.agents.agentMessages, () => ({ key: given().threadKey })),
     ),
+  connection: (client, first) =>
+    mount(client, first, () => {
+      const shown = connection();
+      return {
+        subscribe: shown.subscribe,
+        get name() {
+          return shown.current.name;
+        },
+      };
+    }),
 };
 
 contract(svelte);
@@ -38,6 +51,8 @@ contract(svelte);
 approvalsContract("Svelte", (client, first) =>
   mount(client, first, (given) => approvals(() => ({ api, ...given() }))),
 );
+
+partsContract("Svelte", showParts);
 
 functionsContract({
   name: "Svelte",

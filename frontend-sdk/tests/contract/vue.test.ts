@@ -8,15 +8,18 @@ import {
   useAgentChat,
   useAgentState,
   useApprovals,
+  useConnection,
   useMutation,
   useQuery,
   useSubscription,
 } from "../../src/vue/index.js";
 import { mount } from "../support/mount-vue.js";
 import { articles, orders } from "../support/orders.js";
+import { showParts } from "../support/parts-vue.js";
 import { api } from "../support/setup.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
+import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
 
 const vue: Adapter = {
@@ -31,6 +34,11 @@ const vue: Adapter = {
     mount(client, first, (given) =>
       useSubscription(api.agents.agentMessages, () => ({ key: given().threadKey })),
     ),
+  connection: (client, first) =>
+    mount(client, first, () => {
+      const connection = useConnection();
+      return { name: computed(() => connection.value.name) };
+    }),
 };
 
 contract(vue);
@@ -38,6 +46,8 @@ contract(vue);
 approvalsContract("Vue", (client, first) =>
   mount(client, first, (given) => useApprovals(() => ({ api, ...given() }))),
 );
+
+partsContract("Vue", showParts);
 
 functionsContract({
   name: "Vue",

@@ -17,7 +17,7 @@ const SERVER = `
 
 export async function renderOnServer(
   url: string,
-  snapshot?: ClientSnapshot,
+  snapshot: ClientSnapshot,
 ): Promise<Readonly<Record<string, Rendered>>> {
   const given = JSON.stringify([url, snapshot]);
   const args = ["--input-type=module", "--eval", SERVER, given];

@@ -18,6 +18,8 @@ import * as vue from "./vue-page.js";
 
 export interface Rendered {
   readonly html: string;
+  /** The same without a snapshot. */
+  readonly empty: string;
   /** Where the connection stands after the rendering. */
   readonly connection: string;
 }
@@ -31,17 +33,15 @@ const RENDERERS: Record<string, (client: ChatClient) => string | Promise<string>
 
 export async function renderAll(
   url: string,
-  snapshot?: ClientSnapshot,
+  snapshot: ClientSnapshot,
 ): Promise<Record<string, Rendered>> {
+  const options = { url, WebSocket: WebSocket as unknown as SocketConstructor };
   const rendered: Record<string, Rendered> = {};
   for (const [name, render] of Object.entries(RENDERERS)) {
-    const client = createClient({
-      url,
-      WebSocket: WebSocket as unknown as SocketConstructor,
-      ...(snapshot && { snapshot }),
-    });
+    const client = createClient({ ...options, snapshot });
     const html = await render(client);
-    rendered[name] = { html, connection: client.connection.get().name };
+    const connection = client.connection.get().name;
+    rendered[name] = { html, empty: await render(createClient(options)), connection };
   }
   return rendered;
 }
