@@ -16,6 +16,7 @@ import redis
 
 from tests.support.counted import Counted
 from tests.support.dev_process import DevProcess, dev_process
+from tests.support.late import LATE_S
 from tests.support.plays import play, work
 from tests.support.sessions import Session, seconds_until
 from tests.support.stored import Stored
@@ -23,6 +24,7 @@ from tests.support.wait_until import wait_until_sync
 
 AGENTS = Path(__file__).parent / "agents"
 GOES_ON_WITHIN_S = 3.0
+HANDS_OVER_WITHIN_S = 0.5
 CALLS = 20
 
 
@@ -61,7 +63,7 @@ def test_killed_in_a_tool(dev: DevProcess, stored: Stored, counted: Counted) -> 
     took = seconds_until(lambda: counted.started(run) == 2, description="it runs elsewhere")
     view = session.until_ended()
 
-    assert took < GOES_ON_WITHIN_S
+    assert took < GOES_ON_WITHIN_S + LATE_S
     assert_whole(view, 2)
     assert counted.repeated(run) == []
 
@@ -83,7 +85,7 @@ def test_killed_between_steps(dev: DevProcess, stored: Stored, counted: Counted,
     took = seconds_until(lambda: counted.started(run) > before, description="it goes on elsewhere")
     view = session.until_ended()
 
-    assert took < GOES_ON_WITHIN_S
+    assert took < GOES_ON_WITHIN_S + LATE_S
     assert_whole(view, CALLS)
     # A body in flight at the kill may start again; its step is recorded once all the same.
     assert counted.started(run) <= CALLS + 1
@@ -141,7 +143,7 @@ def test_killed_in_a_stream(dev: DevProcess, stored: Stored) -> None:
     begun = time.monotonic()
     view = session.until_ended()
 
-    assert time.monotonic() - begun < GOES_ON_WITHIN_S + 100 * 0.02 + 1.5
+    assert time.monotonic() - begun < GOES_ON_WITHIN_S + 100 * 0.02 + 1.5 + LATE_S
     assert [row["role"] for row in view["messages"]] == ["user", "assistant"]
     assert view["messages"][-1]["text"] == "".join(f"word{number} " for number in range(100))
 
@@ -177,6 +179,6 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_over(
         lambda _: stored.worker_of(run) not in {None, first}, description="it runs elsewhere"
     )
 
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < HANDS_OVER_WITHIN_S + LATE_S
     assert session.until_ended()["status"] == "completed"
     assert counted.repeated(run) == []

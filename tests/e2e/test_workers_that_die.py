@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.counted import Counted
 from tests.support.dev_process import DevProcess, dev_process
+from tests.support.late import LATE_S
 from tests.support.plays import play, work
 from tests.support.sessions import Session, seconds_until
 from tests.support.stored import Stored
@@ -85,7 +86,7 @@ def test_b02_a_cancel_before_the_death_is_noticed_is_the_end(
     assert session.cancel(run)
     view = session.view()
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 1 + LATE_S
     assert (view["status"], view["runId"], view["pendingApprovals"]) == ("cancelled", None, [])
     assert stored.rows("SELECT status FROM agent_approvals WHERE run = %s", run) == [
         {"status": "cancelled"}
@@ -112,7 +113,7 @@ def test_b05_b06_no_limit_of_a_job_delays_a_recovery(
     os.kill(stored.driver_of(run), signal.SIGKILL)
     took = seconds_until(lambda: counted.started(run) == 2, description="it runs elsewhere")
 
-    assert took < GOES_ON_WITHIN_S
+    assert took < GOES_ON_WITHIN_S + LATE_S
     assert session.until_ended()["status"] == "completed"
     assert min(float(limit) for limit in counted.keys("limit")) >= 6 * HOUR_S
 
@@ -132,7 +133,7 @@ def test_b07_a_stop_without_patience_is_no_crash_no_cancel_and_no_timeout(
     )
 
     row, view = stored.run(run), session.view()
-    assert took < HANDS_OVER_WITHIN_S
+    assert took < HANDS_OVER_WITHIN_S + LATE_S
     assert (row["status"], row["crashes"], row["error"]) == ("running", 0, None)
     assert (view["status"], view["messages"][-1]["status"]) == ("running", "open")
     assert session.until_ended()["status"] == "completed"

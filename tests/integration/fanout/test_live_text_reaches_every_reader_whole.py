@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.domain.run import Fence
 from app.fanout import tokens
 from tests.integration.fanout.conftest import Stage
+from tests.support.late import LATE_S
 from tests.support.wait_until import wait_until
 
 pytestmark = pytest.mark.req("SUB-07", "SUB-09")
@@ -25,16 +26,23 @@ async def test_the_first_delta_leaves_at_once(stage: Stage) -> None:
     await wait_until(lambda: screen.texts, description="something was sent")
     loop = asyncio.get_running_loop()
 
-    began = loop.time()
-    stream.add(1, "text", "Hel")
-    await wait_until(lambda: 1 in screen.texts, description="shown", interval_s=0.0005)
-    took = loop.time() - began
+    took = []
+    for part in range(1, 11):
+        began = loop.time()
+        stream.add(part, "text", "Hel")
+        await wait_until(
+            lambda: part in screen.texts,  # noqa: B023
+            description="shown",
+            interval_s=0.0005,
+        )
+        took.append(loop.time() - began)
 
-    assert took < tokens.WINDOW_S
+    # The best of several: what waits for its window never takes less than that.
+    assert min(took) < tokens.WINDOW_S
     assert screen.heard[-1] == {
         "run": stage.fence.run_id,
         "turn": 0,
-        "part": 1,
+        "part": 10,
         "kind": "text",
         "offset": 0,
         "text": "Hel",
@@ -55,7 +63,7 @@ async def test_after_the_first_delta_there_is_one_flush_a_window(stage: Stage) -
     await wait_until(lambda: screen.texts.get(0) == expected, description="all of it is shown")
     took = loop.time() - began
 
-    assert took < 0.5 * 1.2
+    assert took < 0.5 * 1.2 + LATE_S
     assert len(screen.heard) <= took / tokens.WINDOW_S + 2
     assert stage.sink.flushes <= took / tokens.WINDOW_S + 2
 

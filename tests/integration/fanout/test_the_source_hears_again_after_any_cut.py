@@ -19,6 +19,7 @@ from app.keyspace import Keys, connect
 from app.main.embedded import EmbeddedRedis
 from tests.integration.fanout.conftest import Stage
 from tests.integration.fanout.screen import Screen
+from tests.support.late import LATE_S
 from tests.support.running import running
 from tests.support.wait_until import wait_until
 
@@ -244,4 +245,4 @@ async def test_an_abort_without_redis_is_left_to_the_beat(
     finally:
         os.kill(redis_server.pid, signal.SIGCONT)
 
-    assert took < 0.4
+    assert took < 0.4 + LATE_S

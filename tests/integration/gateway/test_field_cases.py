@@ -10,6 +10,7 @@ import pytest
 from app.gateway.asgi import GatewayOptions
 from tests.support.client_view import ClientView
 from tests.support.gateway_server import GatewayServer, gateway_server
+from tests.support.late import LATE_S
 from tests.support.wait_until import wait_until
 from tests.support.ws_client import WsClient, ws_client
 
@@ -88,7 +89,7 @@ async def test_b54_a_commit_is_seen_at_once_however_many_threads_are_busy(
                 await wait_until(_has_rows(views[key], seq), description="the answer is seen")
             lags.append(perf_counter() - begun)
 
-    assert sorted(lags)[len(lags) * 95 // 100] < 0.1
+    assert sorted(lags)[len(lags) * 95 // 100] < 0.1 + LATE_S
     assert served.metric("wire_lag_seconds_count") >= 200
 
 

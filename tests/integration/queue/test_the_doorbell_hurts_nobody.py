@@ -10,6 +10,7 @@ from app.keyspace import Keys, connect
 from app.main.embedded import EmbeddedRedis
 from app.queue import RedisDoorbell
 from tests.integration.queue.conftest import House
+from tests.support.late import LATE_S
 from tests.support.running import running
 from tests.support.wait_until import wait_until
 
@@ -76,7 +77,7 @@ async def test_ringing_without_redis_neither_raises_nor_waits(
         os.kill(redis_server.pid, signal.SIGCONT)
 
     assert (absent.lost, house.bell.lost) == (1, 1)
-    assert took < 0.4
+    assert took < 0.4 + LATE_S
 
 
 async def test_a_worker_outlives_a_restart_of_redis(
@@ -163,10 +164,10 @@ async def test_a_worker_that_stops_in_a_burst_is_gone_within_a_second(
 
     began = loop.time()
     serving.cancel()
-    await asyncio.wait([serving], timeout=2)
+    await asyncio.wait([serving], timeout=10)
 
     assert serving.cancelled()
-    assert loop.time() - began < 1.5
+    assert loop.time() - began < 1.5 + LATE_S
     assert worker.job_counter == 0
     assert worker.rings + await house.waiting() >= 99  # one may be on its way
 
@@ -181,4 +182,4 @@ async def test_a_worker_stops_without_redis_too(house: House, redis_server: Embe
     took = loop.time() - began
     redis_server.start()
 
-    assert took < 1.5
+    assert took < 1.5 + LATE_S
