@@ -56,6 +56,7 @@ class Agent:
         version: pins runs to workers that have this version of the agent.
         timeout: a run fails as ``TIMED_OUT`` this long after it could begin.
         initial_state: the synced state that a new thread begins with; ``None`` for none.
+        state_type: what it was declared as, which its JSON does not say.
         owner: who is responsible for it, an e-mail or user id.
         autonomy: whether only marked calls wait for a person, or all.
     """
@@ -134,6 +135,7 @@ class Agent:
         self.version = _checked_version(version, self.place)
         self.timeout = _checked_timeout(timeout, self.place)
         self.initial_state = _checked_state(initial_state, self.place)
+        self.state_type = type(initial_state)
         self.owner = owner
         if autonomy not in get_args(Autonomy):
             raise self.place.error(

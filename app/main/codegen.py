@@ -4,6 +4,7 @@ from pathlib import Path
 
 from app.main.load_agents import load
 from app.main.refusal import Refusal
+from app.protocol.agent_types import agent_types
 from app.protocol.api_types import render_api
 from app.protocol.typescript import UnknownSchema
 
@@ -35,8 +36,9 @@ def write(folder: Path, file: Path) -> bool:
 
 def _rendered(folder: Path) -> str:
     declared = load(folder)
+    agents = [agent_types(each, declared.functions) for each in declared.agents.values()]
     try:
-        return render_api(declared.functions.all(), declared.agents)
+        return render_api(declared.functions.all(), agents)
     except UnknownSchema as error:
         raise Refusal(f"no TypeScript for the JSON Schema {error}") from error
 

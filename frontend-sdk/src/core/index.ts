@@ -1,6 +1,7 @@
 /** The only door to the core, for adapters and for users. */
 
 export * from "../http/index.js";
+export * from "./agent-types.js";
 export {
   type ActionRef,
   type Api,

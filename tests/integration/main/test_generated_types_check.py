@@ -17,7 +17,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from app import ActionContext, Agent, MutationContext, QueryContext, action, mutation, query
+from app import (
+    ActionContext, Agent, MutationContext, QueryContext, ToolContext, action, function_tool,
+    mutation, query, tool,
+)
 
 
 class Node(BaseModel):
@@ -57,11 +60,36 @@ async def everything(ctx: QueryContext) -> list[dict[str, Any]]:
     return []
 
 
-order_desk = Agent(slug="order-desk", model="demo:", instructions="Take orders.")
+@dataclass
+class Board:
+    title: str
+
+
+@tool
+async def pack(ctx: ToolContext, tree: Node, gift: bool = False) -> Order | None:
+    """Pack a tree."""
+    return None
+
+
+order_desk = Agent(
+    slug="order-desk",
+    model="demo:",
+    instructions="Take orders.",
+    tools=[pack, function_tool("orders:ship")],
+    initial_state=Board("today"),
+)
+helper = Agent(model="demo:", tools=[function_tool("orders:ship", name="send")])
 '''
 USED = """
-import { agents, api, type Order } from "./api.gen.js";
-import { createClient } from "ropewalk";
+import { type AgentName, agents, api, type Node, type Order } from "./api.gen.js";
+import {
+  type ApprovalRecord,
+  approvalOf,
+  createClient,
+  type Message,
+  partsOf,
+  type StateOf,
+} from "ropewalk";
 
 const client = createClient({ url: "http://localhost" });
 declare const order: Order;
@@ -96,6 +124,32 @@ await client.query(api.orders.find, { orderId: "1" });
 await client.query(api.orders.everything, { limit: 1 });
 // @ts-expect-error: it is missing
 await client.query(api.orders.find, {});
+export const names: AgentName[] = ["order-desk", "helper", agents.helper];
+// @ts-expect-error: there is no such agent
+export const stranger: AgentName = "nobody";
+const board = client.agentState<StateOf<typeof agents.orderDesk>>("t").get();
+export const title: string | undefined = board.state?.title;
+export function shown(message: Message, approval: ApprovalRecord): unknown {
+  for (const part of partsOf(agents.orderDesk, message)) {
+    switch (part.type) {
+      case "text":
+        return part.text satisfies string;
+      case "tool_call":
+        if (part.name === "ship") return part.input.order_id satisfies number;
+        // @ts-expect-error: that is the other tool's
+        part.input.order_id;
+        return part.input.tree satisfies Node;
+      case "tool_result":
+        if (part.isError) return part.output satisfies string | undefined;
+        if (part.name === "ship") return part.output satisfies boolean | undefined;
+        return part.output satisfies Order | null | undefined;
+    }
+  }
+  const asked = approvalOf(agents.helper, approval);
+  // @ts-expect-error: the helper has no such tool
+  if (asked?.name === "pack") return;
+  return asked?.input.order_id satisfies number | undefined;
+}
 // @ts-expect-error: there is no such agent
 export const nobody = agents.nobody;
 """

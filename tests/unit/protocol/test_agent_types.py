@@ -1,0 +1,206 @@
+"""A team's agents, as its front end sees them: what their tools take and give, and their state."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, computed_field
+
+from app import Agent, QueryContext, ToolContext, agent_as_tool, function_tool, query, tool
+from app.authoring.agent import AnyTool
+from app.functions.registry import FunctionRegistry
+from app.protocol.agent_types import agent_types
+from app.protocol.api_types import render_api
+
+pytestmark = pytest.mark.req("CLI-09")
+
+
+class Node(BaseModel):
+    """A tree."""
+
+    label: str
+    children: list["Node"] = []
+
+
+@dataclass
+class Board:
+    """What is being planned."""
+
+    title: str
+    cards: list[str] = field(default_factory=list)
+
+
+@query
+async def roots(ctx: QueryContext, deep: bool = False) -> list[Node]:  # noqa: FBT001, FBT002
+    """List the trees."""
+    return []
+
+
+@tool
+async def plant(ctx: ToolContext, tree: Node, count: int = 1) -> Node | None:
+    """Plant a tree.
+
+    It may take a while.
+
+    Args:
+        tree: which one.
+        count: how often.
+    """
+    return None
+
+
+@tool
+def look() -> dict[str, int]:
+    return {}
+
+
+def rendered(*agents: Agent) -> str:
+    registry = FunctionRegistry()
+    registry.add("trees", [roots])
+    return render_api(registry.all(), [agent_types(each, registry) for each in agents])
+
+
+def an_agent(slug: str, *tools: AnyTool, initial_state: object = None) -> Agent:
+    return Agent(slug=slug, model="demo:", tools=tools, initial_state=initial_state)
+
+
+WHOLE = """\
+import { agent, defineApi, query } from "ropewalk";
+
+/** What is being planned. */
+export interface Board {
+  readonly title: string;
+  readonly cards?: readonly string[];
+}
+
+/** A tree. */
+export interface Node {
+  readonly label: string;
+  readonly children?: readonly Node[];
+}
+
+export interface TreesRootsArgs {
+  readonly deep?: boolean;
+}
+
+export interface PlantInput {
+  /** which one. */
+  readonly tree: Node;
+  /** how often. */
+  readonly count?: number;
+}
+
+export interface RootsInput {
+  readonly deep?: boolean;
+}
+
+export interface GardenerTools {
+  /** Plant a tree. */
+  readonly plant: { readonly input: PlantInput; readonly output: Node | null };
+  readonly look: { readonly input: Record<string, never>; \
+readonly output: Readonly<Record<string, number>> };
+  /** List the trees. */
+  readonly roots: { readonly input: RootsInput; readonly output: readonly Node[] };
+}
+
+export const api = defineApi({
+  trees: {
+    /** List the trees. */
+    roots: query<TreesRootsArgs, readonly Node[]>("trees:roots"),
+  },
+});
+
+export type AgentName = "gardener";
+
+/** The agents, by name. */
+export const agents = {
+  gardener: agent<"gardener", GardenerTools, Board>("gardener"),
+} as const;
+"""
+
+
+def test_an_agent_is_its_slug_with_the_types_of_its_tools_and_its_state() -> None:
+    tools: list[AnyTool] = [plant, look, function_tool("trees:roots")]
+
+    text = rendered(an_agent("gardener", *tools, initial_state=Board("spring")))
+
+    assert text.partition("\n\n")[2] == WHOLE
+
+
+def test_a_tool_of_several_agents_is_said_once_and_another_of_its_name_apart() -> None:
+    @tool(name="plant")
+    async def seed(ctx: ToolContext, what: str) -> None: ...
+
+    text = rendered(an_agent("first", plant), an_agent("second", plant), an_agent("third", seed))
+
+    assert text.count("export interface PlantInput {") == 1
+    assert "export interface PlantInput_ {\n  readonly what: string;\n}" in text
+    assert text.count("readonly plant: { readonly input: PlantInput; ") == 2
+    assert "readonly plant: { readonly input: PlantInput_; readonly output: null };" in text
+
+
+def test_a_type_that_is_given_otherwise_than_it_is_taken_is_two() -> None:
+    class Ware(BaseModel):
+        cents: int
+
+        @computed_field
+        def dollars(self) -> float:
+            return self.cents / 100
+
+    @tool
+    async def buy(ctx: ToolContext, first: Ware, others: list[Ware]) -> Ware:
+        return first
+
+    text = rendered(an_agent("shop", buy))
+
+    assert "export interface Ware {\n  readonly cents: number;\n  readonly dollars: number;" in text
+    assert "export interface Ware_ {\n  readonly cents: number;\n}" in text
+    assert "readonly first: Ware_;\n  readonly others: readonly Ware_[];" in text
+    assert "readonly buy: { readonly input: BuyInput; readonly output: Ware };" in text
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
+        {"type": "object", "properties": {"a": True}},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}},
+        {"type": "object", "properties": {"a": {"allOf": [{"type": "string"}]}}},
+        {"type": "object", "properties": {"a": {"type": "array"}}},
+    ],
+)
+def test_arguments_that_typescript_cannot_say_are_any_object(schema: dict[str, Any]) -> None:
+    @tool(schema=schema)
+    async def odd(**arguments: object): ...  # type: ignore[no-untyped-def]  # noqa: ANN202
+
+    text = rendered(an_agent("odd", odd))
+
+    assert (
+        "readonly odd: { readonly input: Readonly<Record<string, unknown>>;"
+        " readonly output: unknown };"
+    ) in text
+
+
+@pytest.mark.filterwarnings("ignore:Could not generate return schema")
+def test_a_result_without_a_json_form_is_unknown() -> None:
+    @tool
+    async def odd(ctx: ToolContext) -> Callable[[], int]:
+        return int
+
+    assert "readonly output: unknown };" in rendered(an_agent("odd", odd))
+
+
+def test_an_agent_that_is_asked_answers_in_words() -> None:
+    child = an_agent("child")
+    parent = an_agent("parent", agent_as_tool(child))
+    parent.bind_agents({"child": child})
+
+    text = rendered(parent, child)
+
+    assert "readonly child: { readonly input: ChildInput; readonly output: string };" in text
+    assert 'child: agent<"child">("child"),' in text
+
+
+def test_a_state_of_plain_lists_and_dictionaries_has_no_type() -> None:
+    assert 'agent<"plain">("plain")' in rendered(an_agent("plain", initial_state={"a": 1}))
