@@ -1,6 +1,8 @@
 // @vitest-environment happy-dom
 /** The contract, over Solid's own renderer; and what only Solid can do wrong. */
 
+import { createRoot } from "solid-js";
+import { describe, expect, it } from "vitest";
 import {
   createAction,
   createAgent,
@@ -11,6 +13,7 @@ import {
   createMutation,
   createQuery,
   createSubscription,
+  useClient,
 } from "../../src/solid/index.js";
 import { mount } from "../support/mount-solid.js";
 import { articles, orders } from "../support/orders.js";
@@ -80,4 +83,10 @@ functionsContract({
         },
       };
     }),
+});
+
+describe("Solid alone", () => {
+  it("says what is missing when there is no provider", () => {
+    expect(() => createRoot(useClient)).toThrow("RopewalkProvider");
+  });
 });

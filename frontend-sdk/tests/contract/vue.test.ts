@@ -1,22 +1,27 @@
 // @vitest-environment happy-dom
 /** The contract, over Vue's own renderer; and what only Vue can do wrong. */
 
-import { computed } from "vue";
+import { describe, expect, it } from "vitest";
+import { computed, createApp, effectScope, h, KeepAlive, nextTick, ref, shallowRef } from "vue";
 import {
+  ropewalk,
   useAction,
   useAgent,
   useAgentChat,
   useAgentState,
   useApprovals,
+  useClient,
   useConnection,
   useMutation,
   useQuery,
   useSubscription,
 } from "../../src/vue/index.js";
+import { aMessage, aThread } from "../support/builders.js";
 import { mount } from "../support/mount-vue.js";
 import { articles, orders } from "../support/orders.js";
 import { showParts } from "../support/parts-vue.js";
-import { api } from "../support/setup.js";
+import { api, CALLS, connect, startGateway } from "../support/setup.js";
+import { waitUntil } from "../support/wait-until.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { partsContract } from "./parts-suite.js";
@@ -71,4 +76,60 @@ functionsContract({
         error,
       };
     }),
+});
+
+describe("Vue alone", () => {
+  it("shows in a component that was kept alive, the moment it is back, what came meanwhile", async () => {
+    const gateway = await startGateway();
+    for (const key of ["a", "b"]) {
+      gateway.commit(key, [aMessage({ seq: 1, text: `${key}1` })], aThread({ key }));
+    }
+    const shown = ref("a");
+    const Chat = (threadKey: string) => ({
+      setup() {
+        const { messages } = useAgentChat(api, { threadKey, ...CALLS });
+        return () => messages.value.map(({ text }) => text).join();
+      },
+    });
+    const chats = { a: Chat("a"), b: Chat("b") };
+    const app = createApp(() => h(KeepAlive, () => h(chats[shown.value as "a" | "b"])));
+    const target = document.createElement("div");
+    app.use(ropewalk(connect(gateway, { speed: 50 }))).mount(target);
+    await waitUntil(() => target.textContent === "a1", "the first is there");
+    shown.value = "b";
+    await waitUntil(() => target.textContent === "b1", "the second is there");
+
+    gateway.commit("a", [aMessage({ seq: 2, text: "a2" })]);
+    gateway.commit("b", [aMessage({ seq: 2, text: "b2" })]);
+    await waitUntil(() => target.textContent === "b1,b2", "more has come");
+    shown.value = "a";
+    await nextTick();
+
+    expect(target.textContent).toBe("a1,a2");
+    expect(gateway.got("subscribe")).toHaveLength(4);
+    app.unmount();
+    await waitUntil(() => gateway.subscriptions.length === 0, "all is let go");
+  });
+
+  it("follows options that are a ref, and lets go with the scope that it was made in", async () => {
+    const gateway = await startGateway();
+    gateway.setState("a", "of a");
+    gateway.setState("b", "of b");
+    const options = shallowRef({ api, threadKey: "a" });
+    const app = createApp({}).use(ropewalk(connect(gateway, { speed: 50 })));
+    const scope = effectScope();
+    const { state } = scope.run(() => app.runWithContext(() => useAgentState(options))) ?? {};
+    await waitUntil(() => state?.value === "of a", "the first is there");
+
+    options.value = { api, threadKey: "b" };
+    expect(state?.value).toBeUndefined();
+    await waitUntil(() => state?.value === "of b", "the second is there");
+    scope.stop();
+
+    await waitUntil(() => gateway.subscriptions.length === 0, "both are let go");
+  });
+
+  it("says what is missing when there is no plugin", () => {
+    expect(() => createApp({}).runWithContext(useClient)).toThrow("app.use(ropewalk(client))");
+  });
 });
