@@ -1,33 +1,20 @@
 /** CLI-09 What the compiler must accept and refuse of queries, mutations and actions. Never run. */
 
 import {
-  action,
   createClient,
   type FunctionRef,
-  mutation,
   type QueryRef,
-  query,
   type ResultOf,
   ref,
 } from "../../src/core/index.js";
 import { useAction, useMutation, useQuery, useReadable } from "../../src/react/index.js";
 import { api } from "../support/setup.js";
+import { type Order, orders } from "./orders.js";
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const is = <_ extends true>() => {};
 
-interface Order {
-  readonly id: string;
-}
-const orders = {
-  all: query<Record<string, never>, readonly Order[]>("orders:all"),
-  list: query<{ status?: "open" | "sent" | null }, readonly Order[]>("orders:list"),
-  one: query<{ id: string }, Order | null>("orders:one"),
-  place: mutation<{ article: string }, Order>("orders:place"),
-  clear: mutation<Record<string, never>, null>("orders:clear"),
-  ship: action<{ id: string }, boolean>("orders:ship"),
-};
 const client = createClient();
 is<Equal<ResultOf<typeof orders.list>, readonly Order[]>>();
 
