@@ -26,13 +26,15 @@ from app.store.settling import Settler
 from app.store.signalling import reader_of, store_signal
 
 _MEANT = """
-SELECT coalesce((SELECT b.id FROM agent_runs r JOIN agent_threads b ON b.id = r.thread
-                  WHERE r.id = $2 AND k.id IN (b.id, b.conversation)), k.branch, k.id) AS id
+SELECT coalesce((SELECT b.id FROM agent_threads b
+                  WHERE b.id = coalesce((SELECT r.thread FROM agent_runs r WHERE r.id = $2),
+                                        (SELECT g.thread FROM agent_signals g WHERE g.id = $3))
+                    AND k.id IN (b.id, b.conversation)), k.branch, k.id) AS id
   FROM agent_threads k WHERE k.key = $1
 """
 """The thread that a key stands for.  A root's key is the conversation's: it is the branch that is
-shown, or the one that this very run is in already.  Which one is shown is not locked: who selects
-another at the same time did so before or after."""
+shown, or the one that this very run, or what it said to the live one, is in already.  Which one is
+shown is not locked: who selects another at the same time did so before or after."""
 _LOCK = f"{THREADS} WHERE t.id = ({_MEANT}) FOR NO KEY UPDATE"
 _MAKE = f"""
 INSERT INTO agent_threads (id, key, agent, owner, state, status)
@@ -63,7 +65,7 @@ async def start_run(
     """
     meant = None
     if start.on_busy is OnBusy.REPLACE:
-        for row in await executor.fetch(_MEANT, start.thread_key, start.run_id):
+        for row in await executor.fetch(_MEANT, *_meaning(start)):
             meant = row["id"]
             await lock_to_end(executor, meant)
     thread = await _locked_thread(executor, start, meant)
@@ -87,7 +89,7 @@ async def start_run(
 
 async def is_held(executor: Executor, start: StartRun) -> bool:
     """Whether somebody else holds the thread that a start means; if not, it is locked now."""
-    meant = (start.thread_key, start.run_id)
+    meant = _meaning(start)
     rows = await executor.fetch(_MEANT, *meant)
     return bool(rows) and not await executor.fetch(f"{_LOCK} SKIP LOCKED", *meant)
 
@@ -140,12 +142,17 @@ def _signal(thread: Thread, start: StartRun) -> NewSignal:
     )
 
 
+def _meaning(start: StartRun) -> tuple[str, str, str]:
+    """Return what tells which thread a start means."""
+    return start.thread_key, start.run_id, start.message_id
+
+
 async def _locked_thread(executor: Executor, start: StartRun, meant: str | None) -> Thread:
     if meant is not None and (thread := await lock_thread(executor, meant)) is not None:
         return thread
     made = (start.thread_id, start.thread_key, start.agent, start.owner, start.initial_state)
     for _ in range(3):
-        found = await executor.fetch(_LOCK, start.thread_key, start.run_id)
+        found = await executor.fetch(_LOCK, *_meaning(start))
         found = found or await executor.fetch(_MAKE, *made)
         if found:
             return thread_from(found[0])

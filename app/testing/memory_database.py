@@ -133,8 +133,6 @@ class MemoryDatabase:
     """Those that nobody has read yet, oldest first."""
     read_signals: dict[str, str] = field(default_factory=dict)
     """Which run read a signal."""
-    waking: set[str] = field(default_factory=set)
-    """Signals that woke an idle thread."""
     timers: dict[str, MemoryTimer] = field(default_factory=dict)
     """Those that have not fired, by ``RUN/FACT`` or the schedule's id."""
     fired: set[str] = field(default_factory=set)

@@ -22,6 +22,9 @@ def start_run(db: MemoryDatabase, start: StartRun, tx: Transaction) -> StartedRu
     if start.message_id in db.read_signals:
         reader = db.read_signals[start.message_id]
         return _steered(db.threads[db.runs[reader].thread_id], reader)
+    if start.message_id in db.signals:
+        thread = db.threads[db.signals[start.message_id].thread_id]
+        return _steered(thread, thread.live_run)
     thread = db.meant(start.thread_key) or _new_thread(db, start, tx)
     if thread.owner is not None and thread.owner != start.owner and not start.as_admin:
         raise Forbidden(f"thread {start.thread_key!r} belongs to somebody else")
@@ -57,10 +60,9 @@ def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled
     stored = db.signals.get(new.id)
     shown = db.selected.get(new.thread_id, new.thread_id)
     thread = db.threads[stored.thread_id if stored else shown]
-    if new.id in db.waking:
-        return Signalled(woke=True, run_id=db.read_signals[new.id])
     if new.id in db.signals or new.id in db.read_signals:
-        return Signalled(woke=False, run_id=thread.live_run)
+        reader = db.read_signals.get(new.id)
+        return Signalled(woke=reader == new.run_id, run_id=reader or thread.live_run)
     db.signals[new.id] = Signal(
         new.id, thread.id, new.mode, new.text, new.sender, db.now(), new.author, new.dedupe
     )
@@ -69,7 +71,6 @@ def put_signal(db: MemoryDatabase, new: NewSignal, tx: Transaction) -> Signalled
         db.put(replace(thread, version=thread.version + 1, wakes=thread.wakes + 1), tx)
         return Signalled(woke=False, run_id=thread.live_run)
     follow_up(db, thread, tx, run_id=new.run_id)
-    db.waking.add(new.id)
     return Signalled(woke=True, run_id=new.run_id)
 
 
@@ -145,8 +146,6 @@ def _hold_back(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transact
 
 
 def _steer(db: MemoryDatabase, thread: Thread, start: StartRun, tx: Transaction) -> StartedRun:
-    if start.message_id in db.signals:
-        return _steered(thread, thread.live_run)
     text = plain_text(decode(start.parts))  # type: ignore[arg-type]  # our own JSON
     sender = f"user:{start.author}" if start.author else "anonymous"
     db.signals[start.message_id] = Signal(

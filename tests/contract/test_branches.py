@@ -197,6 +197,34 @@ async def test_what_is_started_under_the_roots_key_is_seen_and_stays_where_it_be
     assert (await world.start(thread_key=first, owner="ann")).thread_key == first
 
 
+async def test_what_was_said_into_a_run_is_said_once_whatever_is_shown_later(
+    branching: Branching,
+) -> None:
+    world = branching.world
+    await branching.say("one")
+    branch = await branching.branch("chat", 0, "uno")
+    live = await world.start(thread_key="chat", owner="ann")
+    steer = a_start(
+        thread_key="chat",
+        owner="ann",
+        parts=encode([text_part("shorter")]),
+        on_busy=OnBusy.STEER,
+    )
+
+    first = await world.store.start(steer)
+    await branching.select("chat")
+    again = [await world.store.start(steer)]
+    await branching.answer("done")
+    await branching.answer("shorter it is")
+    again.append(await world.store.start(steer))
+
+    assert (first.steered, first.run_id, first.thread_key) == (True, live.run_id, branch)
+    assert {(each.steered, each.thread_key) for each in again} == {(True, branch)}
+    assert again[0].run_id == live.run_id
+    assert await branching.texts() == ["one", "re: one"]
+    assert sum("shorter" in text for text in await branching.texts(branch)) == 2
+
+
 async def test_what_is_said_to_the_root_is_said_to_the_branch_on_show(branching: Branching) -> None:
     world = branching.world
     await branching.say("one")

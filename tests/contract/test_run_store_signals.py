@@ -208,7 +208,7 @@ async def test_a_signal_that_is_sent_again_changes_nothing(world: StoreWorld) ->
     assert first == unread
     assert same
     assert read is not None
-    assert not read.woke
+    assert (read.woke, read.run_id) == (False, reader.run.id)
     assert [answer and answer.run_id for answer in answers] == [woke.run_id] * 2
     rows = await world.store.history(claimed.thread.id)
     assert [plain_text(row.parts) for row in rows[1:]] == ["[message] one\n", "[message] two\n"]
