@@ -73,7 +73,8 @@ def _answer(row: Row, id_: str) -> Iterator[AnyMessage]:
                 calls.append(ToolCall(id=part["toolCallId"], function=function))
             case _:
                 pass
-    yield AssistantMessage(id=id_, content=row["text"], tool_calls=calls or None)
+    if row["text"] or calls:
+        yield AssistantMessage(id=id_, content=row["text"], tool_calls=calls or None)
 
 
 def _outcome(row: Row) -> Iterator[ToolMessage]:

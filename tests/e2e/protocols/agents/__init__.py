@@ -1,0 +1,1 @@
+"""An agent that says and does what the message says, for clients of other protocols."""
