@@ -2,6 +2,7 @@
 
 export * from "../http/index.js";
 export * from "./agent-types.js";
+export { answered } from "./answered.js";
 export {
   type ActionRef,
   type Api,

@@ -11,3 +11,4 @@ export { useMutation } from "./use-mutation.js";
 // A subscription is the wire's word, a query the author's.
 export { useQuery, useQuery as useSubscription } from "./use-query.js";
 export { useReadable } from "./use-readable.js";
+export { useSuspenseQuery } from "./use-suspense-query.js";

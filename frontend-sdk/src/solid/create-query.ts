@@ -1,9 +1,16 @@
-import { type Arguments, kept, type QueryRef, type SubscriptionView } from "../core/index.js";
+import type { Accessor } from "solid-js";
+import {
+  type Arguments,
+  kept,
+  type QueryRef,
+  type Readable,
+  type SubscriptionView,
+} from "../core/index.js";
 import { useClient } from "./context.js";
 import { access, createFields, type MaybeAccessor } from "./readable.js";
 
 /** Arguments, or an accessor of them; they may be left out where the query needs none. */
-type Given<Args> =
+export type QueryArguments<Args> =
   Record<never, never> extends Args
     ? [args?: MaybeAccessor<Args | "skip">]
     : [args: MaybeAccessor<Args | "skip">];
@@ -14,9 +21,17 @@ type Given<Args> =
  */
 export function createQuery<Args, Result>(
   query: QueryRef<Args, Result>,
-  ...[args]: Given<Args>
+  ...args: QueryArguments<Args>
 ): SubscriptionView<Result> {
+  return createFields(queried(query, args), {});
+}
+
+/** Return what gives the answers to a query for its arguments of that moment. */
+export function queried<Args, Result>(
+  query: QueryRef<Args, Result>,
+  [args]: QueryArguments<Args>,
+): Accessor<Readable<SubscriptionView<Result>>> {
   const client = useClient();
   const of = kept((now: Arguments<Args, "skip">) => client.subscription(query, ...now));
-  return createFields(() => of([access(args) ?? {}] as Arguments<Args, "skip">), {});
+  return () => of([access(args) ?? {}] as Arguments<Args, "skip">);
 }

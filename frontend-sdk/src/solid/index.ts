@@ -10,4 +10,5 @@ export { createConnection } from "./create-connection.js";
 export { createMutation, type Mutate } from "./create-mutation.js";
 // A subscription is the wire's word, a query the author's.
 export { createQuery, createQuery as createSubscription } from "./create-query.js";
+export { createSuspenseQuery } from "./create-suspense-query.js";
 export { createReadable, type MaybeAccessor } from "./readable.js";

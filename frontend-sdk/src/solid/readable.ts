@@ -7,8 +7,8 @@
 
 import {
   type Accessor,
-  createComputed,
   createMemo,
+  createRenderEffect,
   createSignal,
   onCleanup,
   untrack,
@@ -27,7 +27,8 @@ export function access<T>(given: MaybeAccessor<T>): T {
 export function createReadable<T>(readable: Accessor<Readable<T>>): Accessor<T> {
   const source = createMemo(readable);
   const [changes, changed] = createSignal(undefined, { equals: false });
-  if (!isServer) createComputed(() => onCleanup(source().subscribe(changed)));
+  // As what draws: in a transition the old one is watched until the new one is on show.
+  if (!isServer) createRenderEffect(() => onCleanup(source().subscribe(changed)));
   return createMemo(() => {
     changes();
     return source().get();

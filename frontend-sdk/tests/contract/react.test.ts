@@ -22,11 +22,13 @@ import { mount } from "../support/mount-react.js";
 import { articles, orders } from "../support/orders.js";
 import { showParts } from "../support/parts-react.js";
 import { api } from "../support/setup.js";
+import { showOrder } from "../support/suspense-react.js";
 import { waitUntil } from "../support/wait-until.js";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
+import { suspenseContract } from "./suspense-suite.js";
 
 const react: Adapter = {
   name: "React",
@@ -61,6 +63,8 @@ functionsContract({
       return { shown: articles(value), place, ship: useAction(ship), ...useReadable(place.state) };
     }),
 });
+
+suspenseContract("React", showOrder);
 
 describe("React alone", () => {
   it("commits one state of a store, though it changes while a transition is being drawn", async () => {

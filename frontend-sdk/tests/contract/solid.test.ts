@@ -19,10 +19,12 @@ import { mount } from "../support/mount-solid.js";
 import { articles, orders } from "../support/orders.js";
 import { showParts } from "../support/parts-solid.jsx";
 import { api } from "../support/setup.js";
+import { showOrder } from "../support/suspense-solid.jsx";
 import { approvalsContract } from "./approvals-suite.js";
 import { functionsContract, oneOrder, ship } from "./functions-suite.js";
 import { partsContract } from "./parts-suite.js";
 import { type Adapter, CALL_OPTIONS, contract } from "./suite.js";
+import { suspenseContract } from "./suspense-suite.js";
 
 const solid: Adapter = {
   name: "Solid",
@@ -84,6 +86,8 @@ functionsContract({
       };
     }),
 });
+
+suspenseContract("Solid", showOrder);
 
 describe("Solid alone", () => {
   it("says what is missing when there is no provider", () => {
