@@ -8,6 +8,7 @@
 import {
   type ComputedRef,
   computed,
+  hasInjectionContext,
   inject,
   type MaybeRefOrGetter,
   shallowRef,
@@ -24,7 +25,8 @@ export type Fields<T> = { readonly [Name in keyof T]-?: ComputedRef<T[Name]> };
 export function useReadable<T>(readable: MaybeRefOrGetter<Readable<T>>): ComputedRef<T> {
   const source = computed(() => toValue(readable));
   const changes = shallowRef(0);
-  if (inject(ssrContextKey, undefined) === undefined) {
+  const onServer = hasInjectionContext() && inject(ssrContextKey, undefined) !== undefined;
+  if (!onServer) {
     const listen = (
       { subscribe }: Readable<T>,
       _: unknown,

@@ -2,7 +2,17 @@
 /** The contract, over Vue's own renderer; and what only Vue can do wrong. */
 
 import { describe, expect, it } from "vitest";
-import { computed, createApp, effectScope, h, KeepAlive, nextTick, ref, shallowRef } from "vue";
+import {
+  computed,
+  createApp,
+  effectScope,
+  h,
+  KeepAlive,
+  nextTick,
+  ref,
+  Suspense,
+  shallowRef,
+} from "vue";
 import {
   ropewalk,
   useAction,
@@ -109,6 +119,27 @@ describe("Vue alone", () => {
     expect(gateway.got("subscribe")).toHaveLength(4);
     app.unmount();
     await waitUntil(() => gateway.subscriptions.length === 0, "all is let go");
+  });
+
+  it("lets go of what a boundary waited for, and never showed", async () => {
+    const gateway = await startGateway();
+    const Late = {
+      async setup() {
+        const { state } = useAgentState({ api, threadKey: "a" });
+        await new Promise(() => {});
+        return () => state.value;
+      },
+    };
+    const here = ref(true);
+    const app = createApp(() => h(Suspense, () => (here.value ? h(Late) : h("p"))));
+    const target = document.createElement("div");
+    app.use(ropewalk(connect(gateway, { speed: 50 }))).mount(target);
+    await waitUntil(() => gateway.subscriptions.length === 1, "it is watched");
+
+    here.value = false;
+
+    await waitUntil(() => gateway.subscriptions.length === 0, "it is let go");
+    app.unmount();
   });
 
   it("follows options that are a ref, and lets go with the scope that it was made in", async () => {
