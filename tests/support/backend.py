@@ -22,7 +22,7 @@ from app.functions.ports import ThreadWriter, Transactions
 from app.functions.registry import FunctionRegistry
 from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentitySettings
-from app.http.services import Admit, Authenticate, DevServices, HttpServices, admit_all
+from app.http.services import Admit, Authenticate, DevServices, HttpServices, Retell, admit_all
 from app.main.system import SystemClock
 from app.protocol.peer import Peers
 from app.telemetry.metrics import Metrics
@@ -78,6 +78,7 @@ class Backend:
     dev: DevServices | None = None
     admin: Path | None = None
     streams: ASGIApp | None = None
+    retell: Retell | None = None
     open_threads_decide: bool = False
     overrides: OverrideStore | None = None
     branches: BranchStore | None = None
@@ -119,6 +120,7 @@ class Backend:
             examine=self._examine,
             version="1.2.3",
             streams=self.streams,
+            retell=self.retell,
             admin=self.admin,
             dev=self.dev,
         )
@@ -151,6 +153,7 @@ def memory_backend(
     *,
     open_threads_decide: bool = False,
     streams: ASGIApp | None = None,
+    retell: Retell | None = None,
     declared: Mapping[str, Agent] | None = None,
     permissions: Permissions = ADMINS_ONLY,
 ) -> Backend:
@@ -164,6 +167,7 @@ def memory_backend(
         world.calls,
         open_threads_decide=open_threads_decide,
         streams=streams,
+        retell=retell,
         overrides=MemoryOverrides(database, world.around.announce_writes),
         branches=transactions.branching,
         permissions=permissions,

@@ -10,6 +10,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.dialects.telling import Telling
+from app.domain.identity import Identity
+from app.domain.thread import Thread
 from app.domain.utf16 import from_unit, units_of
 
 RUN = "run-1"
@@ -86,6 +91,21 @@ def tokens_of(number: int, attempt: int, said: Sequence[tuple[str, str]]) -> lis
             place = {"run": RUN, "turn": number, "part": part, "attempt": attempt}
             made.append({**place, "kind": kind, "offset": offset, "text": piece})
     return made
+
+
+def told_so_far(
+    telling: Telling, opening: bytes, thread: Thread, caller: Identity, token: str | None
+) -> ASGIApp:
+    """Answer with what is stored, and end there (``Retell``)."""
+    del thread, caller, token
+    headers = [(name.encode(), value.encode()) for name, value in telling.headers.items()]
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": opening})
+
+    return answer
 
 
 def events_in(stream: bytes) -> Iterator[dict[str, Any]]:

@@ -56,6 +56,42 @@ ROUTES: Mapping[str, Mapping[str, Any] | None] = {
     "POST /agents/desk/sessions/{own}/fork": {"messageId": "{message}"},
     "POST /agents/desk/sessions/{own}/messages/{message}/edit": {"message": "hello"},
 }
+_THEIRS: Mapping[str, Mapping[str, Any] | None] = {
+    "GET /agents/desk/ai-sdk/{key}": None,
+    "GET /agents/desk/ai-sdk/{key}/stream": None,
+    "POST /agents/desk/ai-sdk/{key}/cancel": {},
+    "POST /agents/desk/ai-sdk": {
+        "id": "{key}",
+        "trigger": "regenerate-message",
+        "messages": [{"id": "m", "role": "user", "parts": []}],
+    },
+    "POST /agents/desk/ai-sdk?": {
+        "id": "{key}",
+        "messages": [
+            {
+                "id": "{run}",
+                "role": "assistant",
+                "parts": [
+                    {
+                        "type": "tool-sign",
+                        "toolCallId": "call_1",
+                        "state": "approval-responded",
+                        "approval": {"id": "{message}", "approved": True},
+                    }
+                ],
+            }
+        ],
+    },
+    "POST /agents/desk/ag-ui": {"threadId": "{key}", "runId": "r", "messages": []},
+    "POST /agents/desk/ag-ui?": {
+        "threadId": "{key}",
+        "runId": "r",
+        "messages": [],
+        "resume": [{"interruptId": "{message}", "status": "cancelled"}],
+    },
+}
+"""The routes of other protocols."""
+
 FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
     "agents:agentMessages": {"key": "{key}"},
     "agents:agent_messages": {"key": "{key}", "before": 2},
@@ -112,6 +148,8 @@ def _named(template: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # a
             return template.format(**names)
         case dict():
             return {name: _named(value, names) for name, value in template.items()}
+        case list():
+            return [_named(value, names) for value in template]
         case _:
             return template
 
@@ -129,7 +167,7 @@ def _attempts(visitor: Visitor) -> dict[str, Attempt]:
     def function(way: str, ref: str, args: Any) -> Attempt:  # noqa: ANN401  # any JSON
         return lambda names: visitor.ways[way](ref, _named(args, names))
 
-    routes = {text: route(text, body) for text, body in ROUTES.items()}
+    routes = {text: route(text, body) for text, body in {**ROUTES, **_THEIRS}.items()}
     functions = {
         f"{way}: {ref}": function(way, ref, args)
         for way in visitor.ways

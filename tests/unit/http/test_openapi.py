@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from app.domain.run import Ending
 from tests.support.backend import AFinding, Backend, memory_backend
 from tests.support.store_world import StoreWorld, an_answer
+from tests.support.told_runs import told_so_far
 
 METHODS = {"get", "post"}
 
@@ -24,7 +25,7 @@ async def _streams(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def backend(world: StoreWorld) -> Backend:
-    return memory_backend(world, streams=_streams)
+    return memory_backend(world, streams=_streams, retell=told_so_far)
 
 
 async def description(backend: Backend) -> Any:  # noqa: ANN401  # JSON
@@ -161,6 +162,9 @@ async def test_what_is_answered_is_what_is_described(backend: Backend, world: St
         select = await ann.post(f"{mine}/branches/{branch}/select")
         check(f"{session}/branches/{{branchId}}/select", "post", select)
         check(f"{session}/fork", "post", await ann.post(f"{mine}/fork"))
+        chat = "/agents/{slug}/ai-sdk/{sessionId}"
+        check(chat, "get", await ann.get("/agents/support/ai-sdk/k"))
+        check(f"{chat}/cancel", "post", await ann.post("/agents/support/ai-sdk/k/cancel"))
         thread = await ann.post("/functions/agents:agentThread", json={"key": "k"})
         check("/functions/{ref}", "post", thread)
         check("/healthz", "get", await ann.get("/healthz"))
@@ -171,7 +175,9 @@ async def test_what_is_answered_is_what_is_described(backend: Backend, world: St
     left = {
         (path, method) for path, methods in document["paths"].items() for method in methods
     } - seen
-    assert left == {(f"{session}/stream", "get"), ("/metrics", "get")}
+    streams = {(f"{session}/stream", "get"), (f"{chat}/stream", "get")}
+    streams |= {("/agents/{slug}/ai-sdk", "post"), ("/agents/{slug}/ag-ui", "post")}
+    assert left == streams | {("/metrics", "get")}
 
 
 @pytest.mark.parametrize(
@@ -184,6 +190,10 @@ async def test_what_is_answered_is_what_is_described(backend: Backend, world: St
         ("/agents/{slug}/sessions/{sessionId}/signals", {"message": "hi", "mode": "shout"}, False),
         ("/runs/{runId}/events", {"name": "paid", "payload": [1]}, True),
         ("/functions/{ref}", {"anything": 1}, True),
+        ("/agents/{slug}/ai-sdk", {"id": "k", "messages": [{}], "theirs": 1}, True),
+        ("/agents/{slug}/ai-sdk", {"id": "k", "messages": []}, False),
+        ("/agents/{slug}/ag-ui", {"threadId": "k", "runId": "r", "messages": []}, True),
+        ("/agents/{slug}/ag-ui", {"threadId": "k", "messages": []}, False),
     ],
 )
 async def test_a_body_is_described_as_it_is_read(

@@ -15,6 +15,7 @@ from app.http.operation import DocumentedRoute
 from app.protocol.peer import Peers
 from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld
+from tests.support.told_runs import told_so_far
 
 pytestmark = pytest.mark.req("IMP-05")
 
@@ -42,7 +43,8 @@ def a_backend(world: StoreWorld, *scopes: str, **more: Any) -> Backend:  # noqa:
     registry.add("shop", [orders, place_order])
     plain = memory_backend(world)
     given = {each.name: getattr(plain, each.name) for each in fields(Backend) if each.init}
-    return Backend(**{**given, "registry": registry, "authenticate": authenticate, **more})
+    own = {"registry": registry, "authenticate": authenticate, "retell": told_so_far}
+    return Backend(**{**given, **own, **more})
 
 
 def _addresses(backend: Backend) -> list[tuple[str, str]]:
