@@ -18,7 +18,15 @@ import { type ChatContext, contextOf, type Flight } from "./chat-context.js";
 import type { AgentState, ChatState } from "./chat-state.js";
 import type { ChatClient } from "./client.js";
 import { asError } from "./errors.js";
-import { addSend, changeSend, dropSend, isBusy, review, unsettled } from "./optimistic.js";
+import {
+  addSend,
+  changeSend,
+  dropSend,
+  isBusy,
+  review,
+  type Send,
+  unsettled,
+} from "./optimistic.js";
 import {
   type AgentBranchResult,
   type AgentForkArgs,
@@ -226,7 +234,14 @@ export class Chat {
   ): Promise<{ readonly dedupe: string; readonly value: unknown }> {
     const { flights, request, sends, id } = this.#context;
     const dedupe = id();
-    const send = { dedupe, input, createdAt: new Date().toISOString() };
+    const shown = this.#branch.get();
+    const after = shown.key === key ? shown.rows && (shown.rows.at(-1)?.seq ?? 0) : undefined;
+    const send: Send = {
+      dedupe,
+      input,
+      createdAt: new Date().toISOString(),
+      ...(after !== undefined && { after }),
+    };
     sends.change(key, (before) => ({
       ...before,
       failure: undefined,

@@ -22,6 +22,8 @@ export interface Send {
   readonly waited?: true;
   /** It waits no more and no row has come: it was withdrawn, or the row is on its way. */
   readonly lost?: true;
+  /** The place of the newest row when it was sent, if that was known: its own is after that. */
+  readonly after?: number;
 }
 
 /** A message of the thread, or one that is on its way there. */
@@ -74,7 +76,9 @@ export function overlay(
   if (waiting.length + sends.length === 0) return rows;
   const heads = rows.filter((row) => waiting.some(({ id }) => id === row.id || id === row.runId));
   const unread = waiting.filter((one) => !isStored(one, rows, heads));
-  const unheard = sends.filter((send) => !rowOf(rows, send) && !placeOf(unread, send));
+  const unheard = sends.filter(
+    (send) => !rowOf(rows, send) && !placeOf(unread, send) && !isPassed(send, rows),
+  );
   if (unread.length + unheard.length === 0) return rows;
   const next = (rows.at(-1)?.seq ?? 0) + 1;
   const bubbles = [...unread.map(waitingBubble), ...unheard.map(bubble)];
@@ -105,7 +109,7 @@ export function review(
 ): readonly Send[] {
   const open = new Set(unsettled(sends, rows, thread));
   const kept = sends
-    .filter((send) => open.has(send) || rowOf(rows, send) === undefined)
+    .filter((send) => open.has(send) || !(rowOf(rows, send) || isPassed(send, rows)))
     .map((send) => marked(send, open.has(send), placeOf(waitingOf(thread), send) !== undefined));
   const same = kept.length === sends.length && kept.every((send, index) => send === sends[index]);
   return same ? sends : kept;
@@ -163,6 +167,11 @@ function isStored(one: WaitingSend, rows: readonly Message[], heads: readonly Me
 
 function rowOf(rows: readonly Message[], send: Send): Message | undefined {
   return rows.findLast((row) => row.dedupe === send.dedupe);
+}
+
+/** Whether its row is before the first one here: it should have come, and the page began anew. */
+function isPassed({ after = 0, seen }: Send, rows: readonly Message[]): boolean {
+  return seen === true && (rows[0]?.seq ?? 0) > after + 1;
 }
 
 function has(rows: readonly Message[], run: string): boolean {

@@ -13,6 +13,14 @@ export interface Readable<T> {
 
 let held: Set<Cell<unknown>> | undefined;
 
+/** Grows whenever anything may have changed: what was computed since need not be looked at again. */
+let moment = 0;
+
+/** Say that a value has changed which is in no `Cell`. */
+export function touch(): void {
+  moment += 1;
+}
+
 /** Do `change`, then tell of each value that it changed once: who is told sees all of it. */
 export function batch(change: () => void): void {
   if (held !== undefined) {
@@ -51,13 +59,14 @@ export class Cell<T> implements Readable<T> {
 
   set(value: T): void {
     if (Object.is(value, this.#value)) return;
-    this.#value = value;
+    this.put(value);
     this.notify();
   }
 
   /** Change the value and leave the telling to a later `notify`. */
   put(value: T): void {
     this.#value = value;
+    touch();
   }
 
   notify(): void {
@@ -90,14 +99,19 @@ export function derive<const Inputs extends readonly Readable<unknown>[], T>(
   inputs: Inputs,
   compute: (...values: Values<Inputs>) => T,
 ): Readable<T> {
+  let looked = -1;
   let seen: readonly unknown[] | undefined;
   let value: T;
   const get = (): T => {
+    if (looked === moment) return value;
+    const at = moment;
     const now = inputs.map((input) => input.get());
     if (seen === undefined || now.some((one, index) => !Object.is(one, seen?.[index]))) {
       value = compute(...(now as unknown as Values<Inputs>));
       seen = now;
     }
+    // An input may change as it is read; then this is looked at again.
+    looked = at;
     return value;
   };
   const subscribe = (listener: () => void): (() => void) => {

@@ -150,7 +150,8 @@ export class Subscription {
     switch (frame.type) {
       case "snapshot":
         this.asking = false;
-        this.#learn(applySnapshot(this.#known, frame, this.#list), frame.value);
+        // What is being said comes again after it: of what was said before, the end may be missed.
+        this.#learn(applySnapshot(this.#known, frame, this.#list), frame.value, []);
         break;
       case "delta":
         this.#receiveDelta(frame);
@@ -230,11 +231,12 @@ export class Subscription {
     this.ask();
   }
 
-  #learn(known: QueryState, changed: unknown): void {
+  #learn(known: QueryState, changed: unknown, spoken?: LiveText["turns"]): void {
     this.#known = known;
     const { live } = this.state.get();
+    const turns = spoken ?? live.turns;
     const rows = this.#list ? (changed as Message[]) : [];
-    this.state.set({ view: this.#view(undefined), live: settleTurns(live, rows) });
+    this.state.set({ view: this.#view(undefined), live: settleTurns({ ...live, turns }, rows) });
   }
 
   #view(error: RopewalkError | undefined): SubscriptionView {

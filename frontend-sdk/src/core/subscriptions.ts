@@ -11,6 +11,7 @@ import { canonicalId } from "./canonical.js";
 import type { Environment } from "./environment.js";
 import type { ClientFrame } from "./protocol.gen.js";
 import type { ClientSnapshot } from "./snapshot.js";
+import { touch } from "./store.js";
 import { Subscription, type SubscriptionFrame } from "./subscription.js";
 import type { QueryState } from "./thread-state.js";
 
@@ -104,6 +105,7 @@ export class Subscriptions {
   /** Somebody else is here now: forget everything, and ask as them. */
   restart(): void {
     this.#rendered.clear();
+    touch();
     for (const subscription of this.#byKey.values()) subscription.restart();
   }
 
@@ -122,6 +124,7 @@ export class Subscriptions {
     subscription.end();
     this.#byKey.delete(key);
     this.#byId.delete(subscription.id);
+    touch();
     this.#changed();
   }
 }

@@ -70,12 +70,11 @@ export function applyDelta(state: QueryState, { cursor, ops }: Delta): QueryStat
   return { cursor, value: rows };
 }
 
-/** Return the state with a page of older rows in front. */
+/** Return the state with a page of older rows in front, if it still joins on. */
 export function prepend(state: QueryState, page: readonly Row[]): QueryState {
   if (!Array.isArray(state.value)) return state;
   const rows = state.value as Row[];
-  const known = new Set(rows.map((row) => row.id));
-  const fresh = page.filter((row) => !known.has(row.id));
+  const fresh = joining(rows[0], page);
   return fresh.length === 0 ? state : { ...state, value: [...fresh, ...rows] };
 }
 
@@ -106,20 +105,24 @@ function applyOp(rows: Row[], op: RowOp): void {
 /**
  * Return the rows of older pages that join the first row of a snapshot without a hole.
  *
- * `seq` has no gaps, so a hole shows.  A row that was open may have changed since, and
- * what lies before it is given up with it; a finished one never changes.
+ * A row that was open may have changed since, and what lies before it is given up with it; a
+ * finished one never changes.
  */
 function olderThan(first: Row | undefined, old: readonly Row[]): Row[] {
-  if (first?.seq === undefined) return [];
-  const kept: Row[] = [];
-  let next = first.seq - 1;
-  for (const row of [...old].reverse()) {
-    if (row.seq === undefined || row.seq > next) continue;
-    if (row.seq < next || (row as { status?: unknown }).status === "open") break;
-    kept.push(row);
-    next -= 1;
-  }
-  return kept.reverse();
+  const open = old.findLastIndex(
+    (row) => (row as { status?: unknown }).status === "open" && (row.seq ?? 0) < (first?.seq ?? 0),
+  );
+  return joining(first, old.slice(open + 1));
+}
+
+/** Return the rows that come before `first` without a hole: `seq` has no gaps, so one shows. */
+function joining(first: Row | undefined, rows: readonly Row[]): Row[] {
+  let next = first?.seq ?? 0;
+  const begin = rows.findLastIndex(({ seq = next }) => {
+    if (seq === next - 1) next = seq;
+    return seq < next;
+  });
+  return rows.slice(begin + 1).filter(({ seq = 0 }) => seq < (first?.seq ?? 0));
 }
 
 function sameRows(a: readonly Row[], b: readonly Row[]): boolean {

@@ -114,6 +114,13 @@ describe("what a subscription knows", () => {
     expect(seqs(prepend(prepend(state, rows(1, 2)), rows(1, 2)))).toEqual([1, 2, 3, 4]);
   });
 
+  it("leaves out a page that joins on no more, because the newest one began anew meanwhile", () => {
+    const state = applySnapshot(UNASKED, snapshot(1, rows(8, 9)));
+
+    expect(prepend(state, rows(3, 4))).toBe(state);
+    expect(seqs(prepend(state, [...rows(3, 4), ...rows(6, 8)]))).toEqual([6, 7, 8, 9]);
+  });
+
   it("STA-08 B71 takes a value that is an array as it is, whatever is in it", () => {
     const value = [null, { id: "x", seq: 2 }];
     const before = apply(UNASKED, snapshot(1, [{ id: "w", seq: 1 }, ...value]), false);

@@ -3,7 +3,8 @@
  * the selected one, as the server does. A message's id begins with the key of its branch.
  */
 
-import type { Message, ThreadStatus, ThreadView } from "../../src/core/index.js";
+import type { Message, ThreadStatus, ThreadView, WaitingSend } from "../../src/core/index.js";
+import { isBusy } from "../../src/core/index.js";
 import { aMessage, aThread } from "./builders.js";
 import { Refusal, type TestGateway } from "./gateway.js";
 
@@ -12,16 +13,13 @@ interface Branch {
   readonly parent: string | null;
   readonly shared: number;
   readonly rows: Message[];
+  /** What was sent while it was busy. */
+  readonly waiting: WaitingSend[];
   runId: string;
   status: ThreadStatus;
 }
 
 const AT = "2026-11-30T03:30:00Z";
-
-async function later(then: () => void): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 10));
-  then();
-}
 
 export class Conversation {
   readonly root: string;
@@ -33,6 +31,13 @@ export class Conversation {
   /** The answer comes before the conversation tells of its new branch. */
   answersFirst = false;
   refuses = false;
+  /** What is sent to a busy branch waits for its turn. */
+  queues = false;
+  /** What comes after an answer comes so much later. */
+  later = async (then: () => void): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    then();
+  };
   readonly told: Promise<void>[] = [];
   readonly #gateway: TestGateway;
   #runs = 0;
@@ -46,6 +51,7 @@ export class Conversation {
       parent: null,
       shared: 0,
       rows: [],
+      waiting: [],
       runId: "",
       status: "completed",
     });
@@ -66,7 +72,7 @@ export class Conversation {
       if (this.refuses) throw new Refusal("NOT_FOUND", "no such branch");
       const { key } = this.#of(branch);
       if (this.answersFirst) {
-        this.told.push(later(() => this.select(key)));
+        this.told.push(this.later(() => this.select(key)));
         return null;
       }
       this.select(key);
@@ -74,8 +80,11 @@ export class Conversation {
       return null;
     });
     handlers.set("chat:startRun", ({ threadKey, input }, { dedupe }) => {
-      const id = this.ask(threadKey as string, input as string, dedupe);
-      return { id };
+      const { key, status } = this.#of(threadKey);
+      if (this.refuses) throw new Refusal("CONFLICT", "the thread is busy");
+      return this.queues && isBusy(status)
+        ? this.#wait(key, input as string, dedupe)
+        : { id: this.ask(key, input as string, dedupe) };
     });
   }
 
@@ -108,11 +117,27 @@ export class Conversation {
     this.#gateway.token(key, { ...said, offset, text });
   }
 
+  /** Store a message of the branch's run, or a change of one. */
+  put(key: string, over: Partial<Message>): Message {
+    return this.#add(this.#of(key), over);
+  }
+
   /** End the run of a branch with an answer. */
-  answer(key: string, text: string): void {
+  answer(key: string, text: string, over: Partial<Message> = {}): void {
     const branch = this.#of(key);
     branch.status = "completed";
-    this.#add(branch, { text });
+    this.#add(branch, { text, ...over });
+  }
+
+  /** Begin the run that waits longest. */
+  next(key: string): void {
+    const branch = this.#of(key);
+    const first = branch.waiting.shift();
+    if (first === undefined) return;
+    branch.runId = first.id;
+    branch.status = "queued";
+    const { text, dedupe } = first;
+    this.#add(branch, { role: "user", text, ...(dedupe && { dedupe }) });
   }
 
   select(key: string): void {
@@ -128,7 +153,15 @@ export class Conversation {
     const runId = `r-${this.#runs}`;
     const copies = rows.slice(0, shared).map((row) => ({ ...row, id: `${key}:${row.seq}` }));
     const parent = this.#above(from, shared);
-    const made: Branch = { key, parent, shared, rows: copies, runId, status: "queued" };
+    const made: Branch = {
+      key,
+      parent,
+      shared,
+      rows: copies,
+      waiting: [],
+      runId,
+      status: "queued",
+    };
     this.branches.push(made);
     this.#gateway.commit(key, copies, this.view(key));
     this.#add(made, { role: "user", text, ...(dedupe && { dedupe }) });
@@ -136,15 +169,18 @@ export class Conversation {
   }
 
   view(key: string, over: Partial<ThreadView> = {}): ThreadView {
-    const { runId, status } = this.#of(key);
-    const list = this.branches.map(({ rows: _rows, runId: _run, status: _status, ...one }) => ({
-      ...one,
+    const { runId, status, waiting } = this.#of(key);
+    const list = this.branches.map(({ key: name, parent, shared }) => ({
+      key: name,
+      parent,
+      shared,
       createdAt: AT,
     }));
     return aThread({
       key,
       runId,
       status,
+      waiting: waiting.map((one, index) => ({ ...one, position: index + 1 })),
       ...(key !== this.root && { conversation: this.root }),
       ...(key === this.root && list.length > 1 && { branches: { selected: this.selected, list } }),
       ...over,
@@ -161,7 +197,7 @@ export class Conversation {
     const key = this.branch(from.key, begin.seq - 1, text, dedupe);
     const answer = { id: this.#of(key).runId, key };
     if (this.answersFirst) {
-      this.told.push(later(() => this.select(key)));
+      this.told.push(this.later(() => this.select(key)));
       return answer;
     }
     this.select(key);
@@ -176,12 +212,31 @@ export class Conversation {
       : key;
   }
 
-  #add(branch: Branch, over: Partial<Message>): void {
-    const seq = branch.rows.length + 1;
+  #wait(key: string, text: string, dedupe?: string) {
+    const { waiting } = this.#of(key);
+    this.#runs += 1;
+    const id = `r-${this.#runs}`;
+    const position = waiting.length + 1;
+    const one = {
+      id,
+      kind: "run",
+      text,
+      position,
+      createdAt: AT,
+      ...(dedupe && { dedupe }),
+    } as const;
+    waiting.push(one);
+    this.#gateway.commit(key, [], this.view(key));
+    return { id, position };
+  }
+
+  #add(branch: Branch, over: Partial<Message>): Message {
+    const seq = over.seq ?? branch.rows.length + 1;
     const { key, runId } = branch;
     const row = aMessage({ id: `${key}:${seq}`, runId, ...over, seq });
-    branch.rows.push(row);
+    branch.rows[seq - 1] = row;
     this.#gateway.commit(key, [row], this.view(key));
+    return row;
   }
 
   #tellRoot(): void {

@@ -1,5 +1,6 @@
 /**
- * A gateway in a few lines, on a real socket: it speaks the protocol and does as it is told.
+ * A gateway in a few lines, on a real socket or on a line of a test's own (`inMemory`): it speaks
+ * the protocol and does as it is told.
  *
  * It keeps threads in memory, answers subscriptions by their cursors, and lets a test cut
  * the line, fall silent, refuse a token or be slow. What it was asked is kept.
@@ -36,8 +37,17 @@ interface Thread {
   state: unknown;
 }
 
+/** The server's end of a line. */
+export type Wire = Pick<WebSocket, "send" | "close" | "terminate">;
+
+/** What comes over it. */
+export interface Accepted {
+  receive(text: string): void;
+  gone(): void;
+}
+
 interface Line {
-  readonly socket: WebSocket;
+  readonly socket: Wire;
   readonly subscriptions: Map<string, Subscribe & { sent: string }>;
 }
 
@@ -45,7 +55,7 @@ type Handler = (args: Record<string, unknown>, call: Call) => unknown;
 
 export class TestGateway {
   readonly url: string;
-  readonly #server: WebSocketServer;
+  readonly #server: WebSocketServer | undefined;
   readonly #threads = new Map<string, Thread>();
   readonly #answered = new Map<string, unknown>();
   readonly lines = new Set<Line>();
@@ -58,16 +68,23 @@ export class TestGateway {
   readonly #answers = new Map<string, unknown>();
   timeline = "7311-1";
   heartbeat = 15;
+  /** How many rows a subscription begins with, and after how many it begins anew. */
+  page = 50;
+  maxMissed = 500;
   /** Decides about a token: a user id, null for anonymous, "refuse". */
   judge: (token: string | undefined) => string | null = () => null;
   /** While true, nothing is answered. */
   silent = false;
   connections = 0;
 
-  private constructor(server: WebSocketServer) {
+  private constructor(server?: WebSocketServer) {
     this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    server.on("connection", (socket) => this.#connect(socket));
+    this.url = `http://127.0.0.1:${(server?.address() as AddressInfo | undefined)?.port ?? 0}`;
+    server?.on("connection", (socket) => {
+      const line = this.accept(socket);
+      socket.on("close", () => line.gone());
+      socket.on("message", (data) => line.receive(String(data)));
+    });
     this.handlers.set("agents:agentMessages", ({ key, before, limit }) => {
       const rows = this.#thread(key as string).rows.map(({ row }) => row);
       return rows.filter(({ seq }) => seq < Number(before)).slice(-Number(limit ?? 50));
@@ -80,9 +97,25 @@ export class TestGateway {
     return new TestGateway(server);
   }
 
+  /** A gateway that only `accept` brings lines to. */
+  static inMemory(): TestGateway {
+    return new TestGateway();
+  }
+
   async stop(): Promise<void> {
     this.cut();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await new Promise((resolve) => this.#server?.close(resolve));
+  }
+
+  /** Take a line that somebody has opened. */
+  accept(socket: Wire): Accepted {
+    this.connections += 1;
+    const line: Line = { socket, subscriptions: new Map() };
+    this.lines.add(line);
+    return {
+      receive: (text) => this.#receive(line, JSON.parse(text) as ClientFrame),
+      gone: () => this.lines.delete(line),
+    };
   }
 
   /** Commit rows and a thread in one version, and push both; rows first, as promised. */
@@ -173,14 +206,6 @@ export class TestGateway {
     return [...this.lines].flatMap((line) => [...line.subscriptions.keys()]).sort();
   }
 
-  #connect(socket: WebSocket): void {
-    this.connections += 1;
-    const line: Line = { socket, subscriptions: new Map() };
-    this.lines.add(line);
-    socket.on("close", () => this.lines.delete(line));
-    socket.on("message", (data) => this.#receive(line, JSON.parse(String(data)) as ClientFrame));
-  }
-
   #receive(line: Line, frame: ClientFrame): void {
     this.received.push(frame);
     if (this.silent) return;
@@ -238,15 +263,15 @@ export class TestGateway {
       if (this.queryMs > 0) setTimeout(answer, this.queryMs);
       else answer();
     } else {
-      if (timeline === this.timeline) {
-        const missed = thread.rows.filter((row) => row.version > Number(version));
+      const missed = thread.rows.filter((row) => row.version > Number(version));
+      if (timeline === this.timeline && missed.length <= this.maxMissed) {
         this.#delta(
           line,
           one,
           missed.map(({ row }) => row),
         );
       } else {
-        this.#snapshot(line, one, thread.rows.map(({ row }) => row).slice(-50));
+        this.#snapshot(line, one, thread.rows.map(({ row }) => row).slice(-this.page));
       }
       if (frame.args?.["stream"] === false) return;
       for (const said of thread.live.values()) this.#send(line, { ...said, id: frame.id });
