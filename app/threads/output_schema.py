@@ -2,7 +2,10 @@
 
 It comes from outside and is checked in workers that serve everybody.  So a schema is refused at
 the start if it is no schema, leads out of itself, or never ends; nothing in it is ever fetched;
-and no pattern in it can take longer than its text is long (no backtracking, no look-around).
+no pattern in it can take longer than its text is long (no backtracking, no look-around); and a
+check that is too much work is given up, at the same place wherever it is made.
+
+Schema and answer are checked as they will be stored: JSON has no infinity, Postgres no NUL.
 
 A model can be held to objects alone, so any other answer is asked for as the one field of an
 object, and taken out of it again.
@@ -10,7 +13,7 @@ object, and taken out of it again.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -24,17 +27,30 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 from referencing import Registry
 
 from app.domain.errors import InvalidArgument
-from app.domain.storable import Json, encode
+from app.domain.storable import Json, decode, encode
 
 MAX_BYTES: Final = 32 * 1024
 """Of a schema."""
 
 _FIELD: Final = "response"
-_MOST_REFERENCES: Final = 20_000
-"""Followed in one check: schemas that refer to themselves twice would never end."""
+_MOST_WORK: Final = 50_000
+"""In one check, in keywords or what takes as long: a list of options, checked for each value of a
+long list, would keep a worker from everything else for minutes."""
 
-_IN_REHEARSAL: Final = 1_000
+_IN_REHEARSAL: Final = 10_000
 """The same, in a check of next to nothing."""
+
+_MOST_STATES: Final = 20_000
+"""Of all patterns of a schema together, as they are counted here: they are built at the start."""
+
+_STATES_OF_A_CLASS: Final = 100
+_TOKENS: Final = re.compile(
+    r"""(?P<class> \\[wWdDsS] | \\[pP](?:\{[^}]*\}|.) | \. | \[\^(?:\\.|[^\]\\])*\]
+                 | \[(?=[^\]]*\\[wWdDsSpP])(?:\\.|[^\]\\])*\])
+      | \\. | \[(?:\\.|[^\]\\])*\] | \{(?P<least>\d+)(?:,(?P<most>\d*))?\} | .""",
+    re.DOTALL | re.VERBOSE,
+)
+"""What a pattern consists of; a class is of all that Unicode has."""
 
 _SHOWN: Final = 300
 _OF_SCHEMAS: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
@@ -72,15 +88,19 @@ class OutputShape:
             InvalidArgument: it cannot be used; says what was expected.
         """
         try:
-            size = len(encode(dict(schema)).encode())
+            text = encode(dict(schema))
+            size = len(text.encode())
             if size > MAX_BYTES:
                 raise _unfit(f"it has at most {MAX_BYTES // 1024} KB of JSON, got {size} bytes")
-            is_wrapped = schema.get("type") != "object"
-            plain = {name: each for name, each in schema.items() if name != "$schema"}
+            stored = cast("dict[str, Json]", decode(text))
+            is_wrapped = stored.get("type") != "object"
+            plain = {name: each for name, each in stored.items() if name != "$schema"}
             shown = _wrapped(plain) if is_wrapped else plain
-            for each in _schemas_in(shown):
+            found = list(_schemas_in(shown))
+            _require_small_patterns(found)
+            for each in found:
                 _require_plain(each, shown, is_wrapped=is_wrapped)
-            checker = _Checker(shown, schema.get("$schema"))
+            checker = _Checker(shown, stored.get("$schema"))
             checker.rehearse()
         except RecursionError:
             raise _unfit("it nests too deep, or refers to itself without an end") from None
@@ -100,8 +120,8 @@ class OutputShape:
                 raise OutputRefused(f"it is no JSON: {_short(str(error))}") from error
         else:
             found = dict(sent)
-        self._checker.check(found)
-        return cast(Json, found[_FIELD] if self.is_wrapped else found)
+        stored: Any = self._checker.checked(found)
+        return cast(Json, stored[_FIELD] if self.is_wrapped else stored)
 
 
 def require_object(schema: object) -> dict[str, Json]:
@@ -116,7 +136,7 @@ def require_object(schema: object) -> dict[str, Json]:
 
 
 class _Checker:
-    """A validator that follows no reference outwards, and not for ever."""
+    """A validator that follows no reference outwards, and does not work for ever."""
 
     def __init__(self, schema: dict[str, Any], dialect: object) -> None:
         default = jsonschema.Draft202012Validator
@@ -130,15 +150,9 @@ class _Checker:
                 f"it is no JSON Schema{where and f', at {where}'}: {error.message}"
             ) from None
         self._left = 0
-        follow = kind.VALIDATORS["$ref"]
-
-        def ref(validator: Any, ref: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ANN401
-            self._left -= 1
-            if self._left < 0:
-                raise RecursionError
-            yield from follow(validator, ref, instance, schema) or ()
-
-        limited = extend(kind, {"pattern": _pattern, "$ref": ref})
+        self._of_an_error = 1
+        keywords = {**kind.VALIDATORS, "pattern": _pattern}
+        limited = extend(kind, {name: self._limited(name, keywords[name]) for name in keywords})
         self._validator = limited(schema, registry=Registry())
 
     def rehearse(self) -> None:
@@ -147,27 +161,65 @@ class _Checker:
         Raises:
             RecursionError: it does not end.
         """
-        self._left = _IN_REHEARSAL
         nothing: dict[str, Any] = {}
         for value in (nothing, {_FIELD: nothing}):
+            self._left = _IN_REHEARSAL
             best_match(self._validator.iter_errors(value))
 
-    def check(self, found: object) -> None:
-        """Return if a value fits.
+    def checked(self, found: object) -> Json:
+        """Return a value as it is stored, if that fits.
 
         Raises:
             OutputRefused: it does not.
         """
-        self._left = _MOST_REFERENCES
+        self._left = _MOST_WORK
         try:
-            problem = best_match(self._validator.iter_errors(found))
+            text = encode(found)
+            # What does not fit is quoted in what is said of it, however long it is.
+            self._of_an_error = 1 + len(text) // 2_000
+            stored = decode(text)
+            problem = best_match(self._validator.iter_errors(stored))
         except RecursionError:
-            raise OutputRefused("it nests too deep to be checked") from None
+            raise OutputRefused("it nests too deep, or is too long, to be checked") from None
+        except OverflowError:
+            raise OutputRefused("a number in it is too large") from None
         if problem is not None:
             where = ".".join(map(str, problem.absolute_path))
             raise OutputRefused(
                 f"{where}: {_short(problem.message)}" if where else _short(problem.message)
             )
+        return stored
+
+    def _limited(self, name: str, check: Any) -> Any:  # noqa: ANN401  # as the library has it
+        """Return the check of a keyword that counts its work, and gives up when it is too much."""
+
+        def limited(validator: Any, said: Any, found: Any, schema: Any) -> Iterator[Any]:  # noqa: ANN401
+            self._work(_work_of(name, said, found))
+            for error in check(validator, said, found, schema) or ():
+                self._work(self._of_an_error)
+                yield error
+
+        return limited
+
+    def _work(self, amount: int) -> None:
+        self._left -= amount
+        if self._left < 0:
+            raise RecursionError
+
+
+def _work_of(name: str, said: object, found: object) -> int:
+    """Return about how many simple keywords this one is as much work as."""
+    match said:
+        case True if name == "uniqueItems" and isinstance(found, list):
+            return 1 + len(found) ** 2 // 50  # each is compared with each
+        case str() if name == "pattern" and isinstance(found, str):
+            return 1 + _states_of(said) * len(found) // 1_000_000
+        case list():
+            return 1 + len(said)
+        case dict():
+            return 1 + len(said) // 10
+        case _:
+            return 1
 
 
 def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,6 +268,32 @@ def _require_plain(each: Mapping[str, Any], whole: Mapping[str, Any], *, is_wrap
                 "pattern: expected a regular expression without look-around and back references,"
                 f" got {_short(pattern)!r}"
             ) from None
+
+
+def _require_small_patterns(schemas: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse patterns that take long to build: repetitions of repetitions, or very many."""
+    patterns = {str(each["pattern"]) for each in schemas if "pattern" in each}
+    if sum(map(_states_of, patterns)) > _MOST_STATES:
+        raise _unfit("pattern: expected fewer repetitions, they are counted out one by one")
+
+
+@lru_cache(maxsize=256)
+def _states_of(pattern: str) -> int:
+    """Return about how many states a regular expression has: what is repeated counts each time."""
+    groups, last = [0], 0
+    for token in _TOKENS.finditer(pattern):
+        if token[0] == "(":
+            groups.append(0)
+            continue
+        if token["least"] is not None:
+            times = max(int(token["least"]), int(token["most"] or 0), 1)
+            last, added = last * times, last * (times - 1)
+        elif token[0] == ")" and len(groups) > 1:
+            last = added = groups.pop()
+        else:
+            last = added = _STATES_OF_A_CLASS if token["class"] else 1
+        groups[-1] += added
+    return sum(groups)
 
 
 def _leads_somewhere(ref: str, whole: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import InvalidArgument
-from app.domain.storable import Json
+from app.domain.storable import Json, encode
 from app.threads.output_schema import MAX_BYTES, OutputRefused, OutputShape, require_object
 
 pytestmark = pytest.mark.req("OUT-02")
@@ -150,3 +150,90 @@ def test_what_does_not_fit_says_where_and_why(sent: str | None, wrong: str) -> N
         shape.read(sent)
 
     assert raised.value.wrong.startswith(wrong)
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        (an_object(a={"items": {"anyOf": [{"const": n} for n in range(1000)]}}), [-1] * 2000),
+        (an_object(a={"items": {"oneOf": [{"const": n} for n in range(1000)]}}), [5] * 2000),
+        (an_object(a={"items": {"enum": [{"k": n} for n in range(1500)]}}), [{"k": -1}] * 2000),
+        (an_object(a={"items": {"required": [f"n{n}" for n in range(3000)]}}), [{}] * 2000),
+        (an_object(a={"anyOf": [{"type": "string"}] * 1500}), ["x" * 100] * 2000),
+        (an_object(a={"uniqueItems": True}), [{"n": n} for n in range(3000)]),
+    ],
+    ids=["anyOf", "oneOf", "enum", "required", "quoted", "uniqueItems"],
+)
+def test_a_check_that_would_keep_a_worker_for_minutes_is_given_up(
+    schema: dict[str, Any], sent: Json
+) -> None:
+    shape = OutputShape.of(schema)
+    begun = time.process_time()
+
+    with pytest.raises(OutputRefused, match="too long, to be checked"):
+        shape.read({"a": sent})
+
+    assert time.process_time() - begun < 10
+
+
+def test_a_long_answer_is_checked_whole() -> None:
+    row = an_object(
+        id={"type": "integer"},
+        name={"type": "string", "minLength": 1, "pattern": r"^[\w ]{1,80}$"},
+        kind={"enum": ["a", "b", "c"]},
+        tags={"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    )
+    row |= {"required": ["id", "name", "tags"], "additionalProperties": False}
+    answer: Json = {
+        "a": [{"id": n, "name": "a name", "kind": "b", "tags": ["x", "y"]} for n in range(1500)]
+    }
+
+    assert OutputShape.of(an_object(a={"items": row})).read(encode(answer)) == answer
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"((a{100}){100}){20}", r"(a{1,200}b?){1,200}", r"\w{400}", r"[^a]{400}", r"\pL{999}"],
+)
+def test_patterns_that_take_long_to_build_are_refused_at_the_start(pattern: str) -> None:
+    assert "pattern: expected fewer repetitions" in refused(an_object(a={"pattern": pattern}))
+
+
+def test_many_patterns_take_as_long_as_one_that_is_as_large() -> None:
+    fine = an_object(**{f"p{n}": {"pattern": f"^(a{{1,9}}b?){{1,9}}{n}$"} for n in range(100)})
+    OutputShape.of(fine)
+    many = an_object(**{f"p{n}": {"pattern": f"(a{{1,50}}b?){{1,50}}{n}"} for n in range(400)})
+
+    assert "pattern: expected fewer repetitions" in refused(many)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$",
+        r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$",
+        r"^[^@\s]{1,64}@([a-z0-9-]{1,63}\.){1,8}[a-z]{2,63}$",
+        r"^[\w .-]{1,100}$",
+    ],
+)
+def test_patterns_of_everyday_are_not_refused(pattern: str) -> None:
+    OutputShape.of(an_object(a={"type": "string", "pattern": pattern}))
+
+
+@pytest.mark.parametrize("sent", ['{"a": 1e999}', {"a": float("inf")}, '{"a": -1e999}'])
+def test_an_answer_is_checked_as_it_will_be_stored(sent: Any) -> None:  # noqa: ANN401
+    with pytest.raises(OutputRefused, match="a: None is not of type 'number'"):
+        OutputShape.of(an_object(a={"type": "number"})).read(sent)
+
+
+def test_a_schema_is_checked_as_workers_will_find_it() -> None:
+    said = refused(an_object(a={"type": "number", "minimum": float("inf")}))
+
+    assert "at properties/a/minimum: None is not of type 'number'" in said
+
+
+def test_a_number_that_cannot_be_divided_is_no_fault_of_ours() -> None:
+    shape = OutputShape.of(an_object(a={"multipleOf": 0.01}))
+
+    with pytest.raises(OutputRefused, match="a number in it is too large"):
+        shape.read('{"a": 1' + "0" * 400 + "}")
