@@ -102,13 +102,18 @@ async function* eventsOf(
 ): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  for (;;) {
-    const { done, value } = await transport.within(
-      SILENCE_MS,
-      () => line.abort(),
-      () => reader.read(),
-    );
-    if (done) return;
-    yield* parser.feed(decoder.decode(value, { stream: true }));
+  try {
+    for (;;) {
+      const { done, value } = await transport.within(
+        SILENCE_MS,
+        () => line.abort(),
+        () => reader.read(),
+      );
+      if (done) return;
+      yield* parser.feed(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    // A fetch of somebody's own may not heed the signal.
+    reader.cancel().catch(() => {});
   }
 }

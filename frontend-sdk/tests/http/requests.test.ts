@@ -1,10 +1,11 @@
 /** The HTTP client's requests: what they say, when they are made again, how they fail. */
 
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { HttpError, RopewalkError, ref } from "../../src/core/index.js";
 import { aRecord } from "../support/builders.js";
 import { waitUntil } from "../support/wait-until.js";
-import { type Answer, clientOf, cut, json, TestServer } from "./server.js";
+import { type Answer, clientOf, cut, events, json, TestServer } from "./server.js";
 
 const accepted = { sessionId: "s-1", runId: "r-1" };
 const silence: Answer = () => {};
@@ -233,12 +234,25 @@ describe("SDK-14 a request that is aborted", () => {
     });
     const stop = new AbortController();
 
-    const asked = clientOf(server).client.agents.list({ signal: stop.signal });
+    const { client } = clientOf(server, { retries: 0 });
+    const asked = client.agents.list({ signal: stop.signal });
     await waitUntil(() => server.received.length === 1, "the request is there");
     stop.abort(reason);
 
     await expect(asked).rejects.toBe(reason);
     await waitUntil(() => closed, "the line is closed");
+  });
+
+  it("leaves nothing behind on a signal that lives longer", async () => {
+    const server = await TestServer.start(cut, json({ agents: [] }), events());
+    const { client } = clientOf(server, { retries: 1 });
+    const { signal } = new AbortController();
+
+    await client.agents.list({ signal });
+    await expect(client.agents.stream("support", "s-1", { signal }).next()).rejects.toThrow();
+
+    expect(server.received.length).toBeGreaterThan(3);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("while it waits is not made again", async () => {

@@ -65,15 +65,11 @@ describe("SDK-14 a stream", () => {
   });
 
   it("is read whole when each byte comes alone", async () => {
-    const server = await TestServer.start(async (response) => {
-      begin(response);
-      response.socket?.setNoDelay(true);
-      const bytes = encoder.encode(story.connection(undefined, 0).map(eventOf).join(""));
-      for (const byte of bytes) {
-        await new Promise((resolve) => response.write(Uint8Array.of(byte), resolve));
-      }
-    });
-    const { client } = clientOf(server);
+    const bytes = encoder.encode(story.connection(undefined, 0).map(eventOf).join(""));
+    const { client } = clientOf(
+      { url: "http://in-process" },
+      { fetch: async () => new Response(inPieces([...bytes].map((byte) => Uint8Array.of(byte)))) },
+    );
 
     const reader = await new Reader().follow(
       client.agents.stream("support", "s-1", { runId: "r-1" }),
@@ -182,6 +178,21 @@ describe("SDK-14 a stream whose server", () => {
     expect(pauses).toEqual([1600, 2200, 3400]);
   });
 
+  it("cuts it again and again is never given up while something comes", async () => {
+    const server = await TestServer.start(
+      ...Array<Answer>(12).fill(events(...story.connection(undefined, 1).slice(0, 2))),
+      telling,
+    );
+    const { client, pauses } = clientOf(server);
+
+    const reader = await new Reader().follow(
+      client.agents.stream("support", "s-1", { runId: "r-1" }),
+    );
+
+    reader.expectAll();
+    expect(pauses).toEqual(Array(12).fill(1600));
+  });
+
   it("goes away is waited for as long as it said", async () => {
     const goodbye = `retry: 7000\ndata: {"type":"goodbye","reason":"draining"}\n\n`;
     const server = await TestServer.start(
@@ -286,16 +297,24 @@ it("SDK-14 a runtime whose fetch does not stream is told so", async () => {
   await expect(followed).rejects.toThrow(/this fetch gives no body to read as it comes/);
 });
 
-/** A body that breaks off after some bytes. */
+/** A body whose pieces are read one by one; `end` says how it ends. */
+function inPieces(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  end: (controller: ReadableStreamDefaultController) => void = (controller) => controller.close(),
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const left = pieces.filter(({ length }) => length > 0);
+  return new ReadableStream({
+    pull(controller) {
+      const piece = left.shift();
+      if (piece === undefined) end(controller);
+      else controller.enqueue(piece);
+    },
+  });
+}
+
+/** An answer that breaks off after some bytes. */
 function broken(bytes: Uint8Array<ArrayBuffer>): Response {
-  let sent = false;
-  return new Response(
-    new ReadableStream({
-      pull(controller) {
-        if (sent || bytes.length === 0) controller.error(new Error("the line was cut"));
-        else controller.enqueue(bytes);
-        sent = true;
-      },
-    }),
-  );
+  const cutOff = (controller: ReadableStreamDefaultController) =>
+    controller.error(new Error("the line was cut"));
+  return new Response(inPieces([bytes], cutOff));
 }

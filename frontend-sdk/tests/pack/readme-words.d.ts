@@ -5,7 +5,9 @@ type Query<Args, Result> = import("ropewalk").QueryRef<Args, Result>;
 type Mutation<Args, Result> = import("ropewalk").MutationRef<Args, Result>;
 type Action<Args, Result> = import("ropewalk").ActionRef<Args, Result>;
 
-declare const agents: typeof import("./api.gen").agents;
+declare const agents: typeof import("./api.gen").agents & {
+  readonly planner: import("ropewalk").AgentRef<"planner", unknown, { readonly title: string }>;
+};
 declare const api: typeof import("./api.gen").api & {
   readonly orders: {
     readonly list: Query<{ customer?: string }, Orders>;
