@@ -25,14 +25,7 @@ export function access<T>(given: MaybeAccessor<T>): T {
 
 /** The value of `readable`, watched until its owner is disposed of. On a server it is only read. */
 export function createReadable<T>(readable: Accessor<Readable<T>>): Accessor<T> {
-  const source = createMemo(readable);
-  const [changes, changed] = createSignal(undefined, { equals: false });
-  // As what draws: in a transition the old one is watched until the new one is on show.
-  if (!isServer) createRenderEffect(() => onCleanup(source().subscribe(changed)));
-  return createMemo(() => {
-    changes();
-    return source().get();
-  });
+  return createMemo(followed(readable));
 }
 
 /**
@@ -43,9 +36,27 @@ export function createFields<T extends object, Target extends object>(
   readable: Accessor<Readable<T>>,
   target: Target,
 ): T & Target {
-  const value = createReadable(readable);
+  const value = followed(readable);
   for (const name of Object.keys(untrack(value)) as (keyof T)[]) {
     Object.defineProperty(target, name, { get: createMemo(() => value()[name]), enumerable: true });
   }
   return target as T & Target;
+}
+
+/** Return what reads the value of `readable` such that what reads it runs when it changes. */
+function followed<T>(readable: Accessor<Readable<T>>): Accessor<T> {
+  const source = createMemo(readable);
+  const [changes, changed] = createSignal(undefined, { equals: false });
+  // It runs as what draws does: through a transition the old one is watched, as it is on show.
+  const watch = (again?: boolean) => {
+    onCleanup(source().subscribe(changed));
+    // What is the same before a transition and after it has missed what changed in between.
+    if (again) changed();
+    return true;
+  };
+  if (!isServer) createRenderEffect(watch);
+  return () => {
+    changes();
+    return source().get();
+  };
 }
