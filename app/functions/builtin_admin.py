@@ -21,7 +21,6 @@ from app.domain.approval import Approval
 from app.domain.errors import Forbidden
 from app.domain.identity import Identity
 from app.domain.message import Message
-from app.domain.ports import ThreadReader
 from app.domain.run import Usage
 from app.domain.run_filter import RunFilter
 from app.domain.storable import Json
@@ -35,6 +34,7 @@ LARGEST_VALUE = 1 << 16
 """Bytes of a step's value that are shown whole."""
 
 _MESSAGES = 500
+_APPROVALS = 500
 
 MAX_WITHIN_S = 366 * 24 * 60 * 60
 MAX_TOKENS = 1 << 53
@@ -52,7 +52,6 @@ class AdminFunctions:
     def __init__(
         self,
         admin: AdminReader,
-        reader: ThreadReader,
         agents: Mapping[str, Agent],
         catalog: FunctionCatalog,
         *,
@@ -62,7 +61,6 @@ class AdminFunctions:
         """Hold what they need; ``show_approvals`` says of each whether the caller may decide."""
         self._show_approvals = show_approvals
         self._admin = admin
-        self._reader = reader
         self._agents = agents
         self._catalog = catalog
         self._version = version
@@ -116,7 +114,7 @@ class AdminFunctions:
         if row is None:
             return None
         more = await self._admin.more_of(run_id)
-        approvals = await self._reader.approvals(key=row["key"], everything=True)
+        approvals = await self._admin.approvals(more["thread"], run_id, _APPROVALS)
         messages = await self._admin.messages(more["thread"], run_id, _MESSAGES)
         return {
             "run": _run_row(row),
@@ -125,9 +123,7 @@ class AdminFunctions:
             "deadlineAt": _time(more["deadline_at"]),
             "steps": [_step_row(each) for each in await self._admin.steps(run_id, LARGEST_VALUE)],
             "children": [_run_row(each) for each in await self._admin.children(run_id)],
-            "approvals": await self._show_approvals(
-                [each for each in approvals if each.run_id == run_id], ctx.auth
-            ),
+            "approvals": await self._show_approvals(approvals, ctx.auth),
             "messages": [message_view(each) for each in messages],
             "costs": {each.id: cost for each in messages if (cost := _cost_of(each)) is not None},
         }

@@ -78,7 +78,6 @@ def compose_functions(
     if admin is not None:
         operating = AdminFunctions(
             admin,
-            runs.reader,
             agents,
             registry,
             version=version,

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from app.domain.approval import Approval
 from app.domain.calls import CallKey, RememberedCall
 from app.domain.message import Message
 from app.domain.ports import StartedRun, StartRun
@@ -130,6 +131,10 @@ class AdminReader(Protocol):
 
     async def messages(self, thread_id: str, run_id: str, limit: int) -> Sequence[Message]:
         """Return the newest messages that a run wrote in its own thread, in their order."""
+        ...
+
+    async def approvals(self, thread_id: str, run_id: str, limit: int) -> Sequence[Approval]:
+        """Return the newest that a run asked people for, in that order; what waits comes last."""
         ...
 
     async def children(self, run_id: str) -> Sequence[Mapping[str, Any]]:

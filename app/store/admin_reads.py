@@ -6,10 +6,11 @@ Each is one statement on indexes; nothing here locks, and nothing is on the way 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.domain.approval import Approval
 from app.domain.message import Message
 from app.domain.run_filter import RunFilter
 from app.store.executors import Executor
-from app.store.rows import MESSAGES, message_from, parse_json
+from app.store.rows import APPROVALS, MESSAGES, approval_from, message_from, parse_json
 
 Row = Mapping[str, Any]
 
@@ -52,6 +53,10 @@ SELECT r.status, count(*) AS runs
 _ONE = f"{_RUN} WHERE r.id = $1"
 _MORE = "SELECT policy, waits, deadline_at, thread FROM agent_runs WHERE id = $1"
 _SAID = f"{MESSAGES} WHERE m.thread = $1 AND m.run = $2 ORDER BY m.seq DESC LIMIT $3"
+_ASKED = f"""
+{APPROVALS} WHERE a.thread = $1 AND a.run = $2
+ ORDER BY a.status = 'pending' DESC, a.requested_at DESC, a.id DESC LIMIT $3
+"""
 _CHILDREN = f"{_RUN} WHERE r.parent = $1 ORDER BY r.created_at, r.id LIMIT 200"
 _STEPS = """
 SELECT name, turn, created_at AS finished_at, trace,
@@ -60,12 +65,13 @@ SELECT name, turn, created_at AS finished_at, trace,
   FROM agent_steps WHERE run = $1 ORDER BY created_at, name LIMIT 2000
 """
 _THREADS = """
-SELECT t.id, t.key, t.agent, t.owner, t.title, t.status, t.usage, t.error, t.seq AS messages,
+SELECT t.id, t.key, t.agent, t.owner, t.title, coalesce(s.status, t.status) AS status, t.usage,
+       CASE WHEN s.id IS NULL THEN t.error ELSE s.error END AS error, t.seq AS messages,
        t.created_at, t.active_at
-  FROM agent_threads t
+  FROM agent_threads t LEFT JOIN agent_threads s ON s.id = t.branch
  WHERE t.conversation IS NULL
    AND ($1::text IS NULL OR t.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
-   AND ($3::text IS NULL OR t.status = $3)
+   AND ($3::text IS NULL OR coalesce(s.status, t.status) = $3)
    AND ($4::text IS NULL OR strpos(lower(t.key || ' ' || coalesce(t.title, '') || ' '
                                          || coalesce(t.owner, '')), lower($4)) > 0)
    AND ($5::text IS NULL OR (t.active_at, t.id) < (SELECT b.active_at, b.id FROM agent_threads b
@@ -175,6 +181,11 @@ class PostgresAdminReader:
         """See ``AdminReader.messages``."""
         rows = await self._db.fetch(_SAID, thread_id, run_id, limit)
         return [message_from(row) for row in reversed(rows)]
+
+    async def approvals(self, thread_id: str, run_id: str, limit: int) -> Sequence[Approval]:
+        """See ``AdminReader.approvals``."""
+        rows = await self._db.fetch(_ASKED, thread_id, run_id, limit)
+        return [approval_from(row) for row in reversed(rows)]
 
     async def children(self, run_id: str) -> Sequence[Row]:
         """See ``AdminReader.children``."""

@@ -19,6 +19,8 @@ from app.functions.registry import FunctionRegistry
 from app.protocol.admin import AgentDetail, RunDetail, RunPage, SystemView, ThreadPage
 from app.store.admin_reads import PostgresAdminReader
 from tests.integration.functions.conftest import Gateway
+from tests.integration.functions.test_a_branch_leaves_everything_as_it_was import KEY, call
+from tests.integration.functions.test_a_branch_leaves_everything_as_it_was import ask as say
 from tests.support.deciding import decide
 from tests.support.store_world import StoreWorld, a_result, an_answer, postgres_world
 
@@ -105,6 +107,38 @@ async def test_a_run_late_in_a_long_conversation_is_shown_with_its_own_messages_
     question, said = found.messages
     assert (question["role"], said["text"]) == ("user", "two")
     assert found.costs[said["id"]] > 0
+
+
+async def test_a_run_early_in_a_long_conversation_is_shown_with_its_own_decisions(
+    functions: Functions, world: StoreWorld
+) -> None:
+    async def asked(*calls: str) -> str:
+        claimed = await world.drive(thread_key="long", owner="ann")
+        await world.ask(claimed, *calls, gated=calls)
+        await world.store.finish(claimed.fence, Ending.failed("X", "broke"), None)
+        return claimed.run.id
+
+    first = await asked("c1", "c2")
+    await asked(*(f"later{place}" for place in range(250)))
+
+    found = RunDetail.model_validate(await ask(functions, "adminRun", runId=first))
+
+    assert [each.tool_call_id for each in found.approvals] == ["c1", "c2"]
+
+
+async def test_a_conversation_is_listed_with_the_status_of_the_branch_on_show(
+    functions: Functions, gateway: Gateway
+) -> None:
+    await say(gateway, "one")
+    await call(gateway, "agentRegenerate", key=KEY)
+
+    listed = ThreadPage.model_validate(await ask(functions, "adminThreads"))
+    queued = ThreadPage.model_validate(await ask(functions, "adminThreads", status="queued"))
+    ended = ThreadPage.model_validate(await ask(functions, "adminThreads", status="completed"))
+
+    assert [(each.key, each.status) for each in listed.threads] == [(KEY, "queued")]
+    assert [each.key for each in queued.threads] == [KEY]
+    assert ended.threads == []
 
 
 async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: StoreWorld) -> None:
