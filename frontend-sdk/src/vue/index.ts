@@ -1,4 +1,4 @@
-/** Composables for Vue 3.3 and later. Wiring only: what they show is computed in the core. */
+/** Composables for Vue 3.4 and later. Wiring only: what they show is computed in the core. */
 
 export { provideClient, ropewalk, useClient } from "./client.js";
 export { type Fields, useFields, useReadable } from "./readable.js";
