@@ -141,6 +141,24 @@ describe("SDK-14 a stream", () => {
     }
   });
 
+  it("that comes back to hear that its run is over hears first of what it missed", async () => {
+    const server = await TestServer.start(
+      events(...story.connection(undefined, 1).slice(0, 4)),
+      (response, { headers }) => {
+        const cursor = headers["last-event-id"] as string;
+        const [missed, over] = story.connection(cursor, story.steps.length) as [object, object];
+        events(over, missed)(response, never);
+      },
+    );
+    const { client } = clientOf(server);
+
+    const reader = await new Reader().follow(
+      client.agents.stream("support", "s-1", { runId: "r-1" }),
+    );
+
+    reader.expectAll();
+  });
+
   it("goes on from the cursor of an event, in another process", async () => {
     const server = await TestServer.start(telling, (response, { headers }) => {
       const cursor = headers["last-event-id"] as string;

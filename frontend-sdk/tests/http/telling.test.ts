@@ -82,9 +82,10 @@ describe("SDK-14 the text of an answer", () => {
       ],
     ],
     [
-      "was taken back when another attempt thinks first",
-      [spoken(0, "wrong"), spoken(0, "hmm", { kind: "thinking", attempt: 101 })],
+      "was said again in one of its parts",
+      [spoken(0, "hi"), spoken(0, " you", { part: 2 }), spoken(0, "hello")],
     ],
+    ["is another one than was streamed, and nothing of that came", [spoken(0, "good day")]],
   ])("is whole when its message is told: it %s", (_, tokens) => {
     const frames = [page(1, greeting), ...tokens, rows(1, 2, answer("hello you"))];
 
@@ -102,13 +103,14 @@ describe("SDK-14 the text of an answer", () => {
     );
     const last = telling.tell(rows(1, 2, answer("hello you")));
     const again = telling.tell(rows(2, 3, answer("hello you")));
+    const late = telling.tell(spoken(9, " there"));
 
     const text = { type: "text", runId: "r-1", turn: 0 };
     expect(told).toEqual([
       { ...text, offset: 0, delta: "hello" },
       { ...text, offset: 5, delta: " you" },
     ]);
-    expect(kinds([...last, ...again])).toEqual(["message", "message"]);
+    expect(kinds([...last, ...again, ...late])).toEqual(["message", "message"]);
   });
 
   it("of an attempt that broke off is taken back when the turn is spoken again", () => {
@@ -123,6 +125,17 @@ describe("SDK-14 the text of an answer", () => {
     const texts = heard(new Telling(undefined, undefined), frames);
 
     expect(texts.get("r-1:0")).toBe("We know");
+  });
+
+  it("is taken back as soon as another attempt begins, though that thinks first", () => {
+    const telling = new Telling(undefined, undefined);
+    telling.tell(page(1));
+    telling.tell(spoken(0, "wrong"));
+
+    const told = telling.tell(spoken(0, "hmm", { kind: "thinking", attempt: 101 }));
+
+    expect(told[0]).toEqual({ type: "text", runId: "r-1", turn: 0, offset: 0, delta: "" });
+    expect(kinds(told)).toEqual(["text", "thinking"]);
   });
 
   it("of what was there before is no news, unless it is of the run that is asked for", () => {
