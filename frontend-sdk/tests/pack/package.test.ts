@@ -96,6 +96,10 @@ describe("IMP-34 the package", () => {
     expect(others.sort()).toEqual(["LICENSE", "README.md", "package.json"]);
   });
 
+  it("is installed by npm, and brings nothing with it", async () => {
+    expect(await packed.installed()).toEqual(["ropewalk"]);
+  });
+
   it("is what publint and are-the-types-wrong wish for", async () => {
     const project = await packed.project("published", []);
     const installed = join(project, "node_modules", "ropewalk");

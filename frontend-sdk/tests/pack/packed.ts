@@ -1,7 +1,7 @@
 /** The package as it is published, installed where nothing of this tree is near. */
 
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -68,6 +68,16 @@ export class Packed {
       await writeFile(join(project, path), text);
     }
     return project;
+  }
+
+  /** Have npm install it into an empty project, without a network; return what that has now. */
+  async installed(): Promise<string[]> {
+    const project = join(this.#folder, "empty");
+    await mkdir(project);
+    await writeFile(join(project, "package.json"), '{ "private": true }');
+    const quiet = ["--offline", "--no-audit", "--no-fund", "--no-package-lock", "--engine-strict"];
+    await run("npm", ["install", ...quiet, this.tarball], { cwd: project });
+    return (await readdir(join(project, "node_modules"))).filter((name) => !name.startsWith("."));
   }
 
   async remove(): Promise<void> {
