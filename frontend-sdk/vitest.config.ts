@@ -7,8 +7,8 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   plugins: [
-    solid({ include: ["tests/support/**/*.tsx"], ssr: true }),
-    svelte({ configFile: false }),
+    solid({ include: ["tests/support/**/*.tsx"], ssr: true, dev: false }),
+    svelte({ configFile: false, prebundleSvelteLibraries: false }),
   ],
   resolve: {
     alias: [
