@@ -13,5 +13,5 @@ export function createAgentState<T = unknown>(
 ): AgentStateView<T> {
   const client = useClient();
   const of = kept((threadKey: string) => client.agentState<T>(threadKey));
-  return createFields(() => of(access(options).threadKey), {});
+  return createFields(() => of(access(options).threadKey));
 }

@@ -5,6 +5,5 @@ import { createReadable } from "./readable.js";
 
 /** Where the connection stands. Watching it does not connect. */
 export function createConnection(): Accessor<ConnectionState> {
-  const { connection } = useClient();
-  return createReadable(() => connection);
+  return createReadable(useClient().connection);
 }

@@ -11,5 +11,5 @@ export function createMutation<Args, Result>(
   options?: MutationOptions<Args>,
 ): Mutate<Args, Result> {
   const caller = useClient().mutation(mutation, options);
-  return createFields(() => caller.state, caller);
+  return createFields(caller.state, caller);
 }

@@ -23,7 +23,7 @@ export function createQuery<Args, Result>(
   query: QueryRef<Args, Result>,
   ...args: QueryArguments<Args>
 ): SubscriptionView<Result> {
-  return createFields(queried(query, args), {});
+  return createFields(queried(query, args));
 }
 
 /** Return what gives the answers to a query for its arguments of that moment. */

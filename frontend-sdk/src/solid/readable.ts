@@ -24,17 +24,17 @@ export function access<T>(given: MaybeAccessor<T>): T {
 }
 
 /** The value of `readable`, watched until its owner is disposed of. On a server it is only read. */
-export function createReadable<T>(readable: Accessor<Readable<T>>): Accessor<T> {
+export function createReadable<T>(readable: MaybeAccessor<Readable<T>>): Accessor<T> {
   return createMemo(followed(readable));
 }
 
 /**
- * Return `target` with the properties of the value of `readable`, which always has the same, as
- * getters: each changes only if that property does.
+ * Return the properties of the value of `readable`, which always has the same, as getters (of
+ * `target` if it is given): each changes only if that property does.
  */
-export function createFields<T extends object, Target extends object>(
-  readable: Accessor<Readable<T>>,
-  target: Target,
+export function createFields<T extends object, Target extends object = object>(
+  readable: MaybeAccessor<Readable<T>>,
+  target = {} as Target,
 ): T & Target {
   const value = followed(readable);
   for (const name of Object.keys(untrack(value)) as (keyof T)[]) {
@@ -44,8 +44,8 @@ export function createFields<T extends object, Target extends object>(
 }
 
 /** Return what reads the value of `readable` such that what reads it runs when it changes. */
-function followed<T>(readable: Accessor<Readable<T>>): Accessor<T> {
-  const source = createMemo(readable);
+function followed<T>(readable: MaybeAccessor<Readable<T>>): Accessor<T> {
+  const source = createMemo(() => access(readable));
   const [changes, changed] = createSignal(undefined, { equals: false });
   // It runs as what draws does: through a transition the old one is watched, as it is on show.
   const watch = (again?: boolean) => {

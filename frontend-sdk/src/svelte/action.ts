@@ -6,5 +6,5 @@ import { fromFields } from "./readable.js";
 /** An action as a function that knows how its calls stand, as of `mutation`. */
 export function action<Args, Result>(ref: ActionRef<Args, Result>): Mutate<Args, Result> {
   const caller = getClient().action(ref);
-  return fromFields(() => caller.state, caller);
+  return fromFields(caller.state, caller);
 }

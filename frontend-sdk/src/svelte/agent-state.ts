@@ -13,5 +13,5 @@ export function agentState<T = unknown>(
 ): AgentStateView<T> & Shown<AgentStateView<T>> {
   const client = getClient();
   const of = kept((threadKey: string) => client.agentState<T>(threadKey));
-  return fromFields(() => of(read(options).threadKey), {});
+  return fromFields(() => of(read(options).threadKey));
 }

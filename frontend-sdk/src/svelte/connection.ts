@@ -4,6 +4,5 @@ import { fromReadable, type Shown } from "./readable.js";
 
 /** Where the connection stands. Watching it does not connect. */
 export function connection(): Shown<ConnectionState> {
-  const { connection } = getClient();
-  return fromReadable(() => connection, {});
+  return fromReadable(getClient().connection);
 }

@@ -11,5 +11,5 @@ export function mutation<Args, Result>(
   options?: MutationOptions<Args>,
 ): Mutate<Args, Result> {
   const caller = getClient().mutation(ref, options);
-  return fromFields(() => caller.state, caller);
+  return fromFields(caller.state, caller);
 }

@@ -18,5 +18,5 @@ export function query<Args, Result>(
 ): SubscriptionView<Result> & Shown<SubscriptionView<Result>> {
   const client = getClient();
   const of = kept((now: Arguments<Args, "skip">) => client.subscription(ref, ...now));
-  return fromFields(() => of([read(args) ?? {}] as Arguments<Args, "skip">), {});
+  return fromFields(() => of([read(args) ?? {}] as Arguments<Args, "skip">));
 }

@@ -22,10 +22,10 @@ export function read<T>(given: MaybeGetter<T>): T {
   return typeof given === "function" ? (given as () => T)() : given;
 }
 
-/** Return `target` as a store of the value of `readable`. */
-export function fromReadable<T, Target extends object>(
-  readable: () => Readable<T>,
-  target: Target,
+/** Return the value of `readable` as a store; `target` is made that store if it is given. */
+export function fromReadable<T, Target extends object = object>(
+  readable: MaybeGetter<Readable<T>>,
+  target = {} as Target,
 ): Target & Shown<T> {
   const get = follow(readable, (value) => value);
   const subscribe: Store<T>["subscribe"] = (...told) => toStore(get).subscribe(...told);
@@ -37,12 +37,12 @@ export function fromReadable<T, Target extends object>(
  * As `fromReadable`, of an object that always has the same properties: with those as properties
  * of the target as well, so that only what reads one runs again when that one changes.
  */
-export function fromFields<T extends object, Target extends object>(
-  readable: () => Readable<T>,
-  target: Target,
+export function fromFields<T extends object, Target extends object = object>(
+  readable: MaybeGetter<Readable<T>>,
+  target = {} as Target,
 ): Target & T & Shown<T> {
   const store = fromReadable(readable, target);
-  for (const name of Object.keys(readable().get()) as (keyof T)[]) {
+  for (const name of Object.keys(read(readable).get()) as (keyof T)[]) {
     const get = follow(readable, (value) => value[name]);
     Object.defineProperty(store, name, { get, enumerable: true });
   }
@@ -50,11 +50,11 @@ export function fromFields<T extends object, Target extends object>(
 }
 
 /** Return what reads a part of a value such that the effect that reads it runs when it changes. */
-function follow<T, Part>(source: () => Readable<T>, part: (value: T) => Part): () => Part {
+function follow<T, Part>(source: MaybeGetter<Readable<T>>, part: (value: T) => Part): () => Part {
   let known: Readable<T> | undefined;
   let track = () => {};
   return () => {
-    const readable = source();
+    const readable = read(source);
     if (readable !== known) {
       known = readable;
       track = createSubscriber((update) => {
