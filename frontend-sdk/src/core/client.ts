@@ -80,11 +80,12 @@ export class ChatClient {
   #stopIdling: () => void = () => {};
 
   constructor(options: ClientOptions) {
-    const { WebSocket, snapshot } = options;
-    this.#environment = platform({
+    const { WebSocket, snapshot, tabs } = options;
+    const environment = platform({
       ...(WebSocket && { open: (url, protocol) => new WebSocket(url, protocol) }),
       ...options.environment,
     });
+    this.#environment = tabs ? { ...environment, open: tabs(environment) } : environment;
     this.#connection = new Connection({
       url: socketUrl(options.url),
       token: options.token ?? null,

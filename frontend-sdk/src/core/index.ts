@@ -59,6 +59,8 @@ export type { LivePart, LiveTurn } from "./live-text.js";
 export { type ChatMessage, type ChatStatus, isBusy, liveKey, messageKey } from "./optimistic.js";
 export type { CallOptions, ClientOptions, MutateOptions, MutationOptions } from "./options.js";
 export type * from "./protocol.gen.js";
+export { type SocketSharing, sharedTabs } from "./shared-tabs.js";
 export { type ClientSnapshot, type PreloadOptions, preload } from "./snapshot.js";
 export type { Readable } from "./store.js";
 export type { SubscriptionView } from "./subscription.js";
+export type { TabPlatform } from "./tab-membership.js";

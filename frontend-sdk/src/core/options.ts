@@ -3,6 +3,7 @@
 import type { TokenSource } from "./connection.js";
 import type { Environment, SocketConstructor } from "./environment.js";
 import type { LocalStore } from "./layers.js";
+import type { SocketSharing } from "./shared-tabs.js";
 import type { ClientSnapshot } from "./snapshot.js";
 
 export interface ClientOptions {
@@ -12,6 +13,8 @@ export interface ClientOptions {
   readonly token?: TokenSource;
   /** What the page was rendered with, as `preload` returned it: shown in the first frame. */
   readonly snapshot?: ClientSnapshot;
+  /** `sharedTabs()`: one socket for all tabs of a browser. Default: one for each. */
+  readonly tabs?: SocketSharing;
   /** For runtimes that have none of their own. */
   readonly WebSocket?: SocketConstructor;
   /** Replaces clock, timers, chance; for tests. */

@@ -10,6 +10,7 @@ import {
   createChat,
   createClient,
   isBusy,
+  type Token,
 } from "../../src/core/index.js";
 import { anApproval } from "./builders.js";
 import { Conversation } from "./conversation.js";
@@ -215,7 +216,7 @@ export class ChatStorm {
   /** Return which text on show was not said so. */
   #misheard({ live }: ChatState): string | undefined {
     for (const { run, turn: step, attempt, parts } of live) {
-      const said = this.#said.get(`${run}:${step}:${attempt}`) ?? "late ";
+      const said = this.#said.get(`${run}:${step}:${attempt}`) ?? "";
       const text = parts.map((part) => part.text).join("");
       if (!said.startsWith(text)) return `not what was said: ${text}`;
     }
@@ -263,11 +264,17 @@ export class ChatStorm {
     this.gateway.token(key, { ...token, offset: said.length });
     speech.said += text;
     this.#said.set(`${run}:${step}:${attempt}`, speech.said);
-    // The worker that was taken for dead has not heard of it.
-    const late = { ...token, attempt: attempt - 1, offset: this.#roll(2) && said.length };
-    if (attempt > 100 && this.#roll(3) === 0) {
-      this.gateway.raw(key, (id) => ({ type: "token", id, ...late, text: "late " }));
-    }
+    // The worker that was taken for dead goes on a while.
+    if (attempt > 100 && this.#roll(3) === 0)
+      this.#speakLate(key, { ...token, attempt: attempt - 1 });
+  }
+
+  #speakLate(key: string, token: Omit<Token, "type" | "id" | "offset">): void {
+    const { run, turn: step, attempt, text } = token;
+    const name = `${run}:${step}:${attempt}`;
+    const before = this.#said.get(name) ?? "";
+    this.#said.set(name, before + text);
+    this.gateway.raw(key, (id) => ({ type: "token", id, ...token, offset: before.length }));
   }
 
   /** Another worker goes on: it says the step again, with or without what was stored of it. */
