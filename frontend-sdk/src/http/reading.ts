@@ -62,7 +62,6 @@ export async function* readFrames(
       askedMs = failure.retryAfterMs ?? askedMs;
     } finally {
       unlink();
-      line.abort();
     }
     failures += 1;
     if (failures > patience) throw failure;
@@ -113,7 +112,7 @@ async function* eventsOf(
       yield* parser.feed(decoder.decode(value, { stream: true }));
     }
   } finally {
-    // A fetch of somebody's own may not heed the signal.
+    // Whoever stops reading ends the request.
     reader.cancel().catch(() => {});
   }
 }

@@ -141,6 +141,30 @@ describe("SDK-14 a stream", () => {
     }
   });
 
+  it("in which something is missing is asked for again from there", async () => {
+    const isCommit = (frame: { readonly type: string }) => frame.type === "delta";
+    const whole = story.connection(undefined, 1);
+    const lost = whole.findIndex(isCommit);
+    const server = await TestServer.start(
+      events(...whole.filter((_, index) => index !== lost)),
+      (response, { headers }) => {
+        const cursor = headers["last-event-id"] as string;
+        events(...story.connection(cursor, 10))(response, never);
+      },
+    );
+    const { client } = clientOf(server);
+
+    const reader = await new Reader().follow(
+      client.agents.stream("support", "s-1", { runId: "r-1" }),
+    );
+
+    reader.expectAll();
+    expect(server.received.map(({ headers }) => headers["last-event-id"])).toEqual([
+      undefined,
+      "7-1.1",
+    ]);
+  });
+
   it("that comes back to hear that its run is over hears first of what it missed", async () => {
     const server = await TestServer.start(
       events(...story.connection(undefined, 1).slice(0, 4)),
