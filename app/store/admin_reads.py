@@ -4,6 +4,7 @@ Each is one statement on indexes; nothing here locks, and nothing is on the way 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from app.domain.approval import Approval
@@ -27,29 +28,22 @@ SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.st
   JOIN agent_threads t ON t.id = r.thread
   LEFT JOIN agent_threads p ON p.id = r.parent_thread
 """
-_WHOSE = """
-($1::text IS NULL OR r.agent = $1) AND ($2::text IS NULL OR t.owner = $2)
-   AND ($3::text IS NULL OR t.key = $3)
-   AND ($4::timestamptz IS NULL OR r.created_at >= $4)
-   AND ($5::timestamptz IS NULL OR r.created_at < $5)
-   AND ($6::int IS NULL OR r.created_at >= clock_timestamp() - make_interval(secs => $6))
-   AND ($7::bigint IS NULL OR coalesce((r.usage ->> 'inputTokens')::bigint, 0)
-                            + coalesce((r.usage ->> 'outputTokens')::bigint, 0) >= $7)
-"""
-_RUNS = f"""
-{_RUN}
- WHERE {_WHOSE} AND ($8::text IS NULL OR r.status = $8)
-   AND ($9::text IS NULL OR (r.created_at, r.id) < (SELECT b.created_at, b.id FROM agent_runs b
-                                                     WHERE b.id = $9))
- ORDER BY r.created_at DESC, r.id DESC
- LIMIT $10
-"""
-_COUNTS = f"""
-SELECT r.status, count(*) AS runs
-  FROM agent_runs r JOIN agent_threads t ON t.id = r.thread
- WHERE {_WHOSE}
- GROUP BY r.status
-"""
+# Each question is a statement of what it asks for and no more: one plan is kept for each, and one
+# that has to fit every filter reads all there is.  Times are the statement's: no index is read from
+# a time that goes on meanwhile.
+_ASKED_OF_RUNS = {
+    "agent": "r.agent = {}",
+    "owner": "t.owner = {}",
+    "key": "t.key = {}",
+    "since": "r.created_at >= {}::timestamptz",
+    "until": "r.created_at < {}::timestamptz",
+    "within_s": "r.created_at >= statement_timestamp() - make_interval(secs => {}::int)",
+    "min_tokens": """coalesce((r.usage ->> 'inputTokens')::bigint, 0)
+     + coalesce((r.usage ->> 'outputTokens')::bigint, 0) >= {}::bigint""",
+    "status": "r.status = {}",
+    "before": """(r.created_at, r.id) < ((SELECT b.created_at FROM agent_runs b WHERE b.id = {0}),
+                              {0}::text)""",
+}
 _ONE = f"{_RUN} WHERE r.id = $1"
 _MORE = "SELECT policy, waits, deadline_at, thread FROM agent_runs WHERE id = $1"
 _SAID = f"{MESSAGES} WHERE m.thread = $1 AND m.run = $2 ORDER BY m.seq DESC LIMIT $3"
@@ -80,9 +74,12 @@ SELECT t.id, t.key, t.agent, t.owner, t.title, coalesce(s.status, t.status) AS s
  LIMIT $6
 """
 _UNFINISHED = """
-SELECT agent, status, count(*) AS runs
-  FROM agent_runs WHERE finished_at IS NULL GROUP BY agent, status
+SELECT agent, status, count(*) AS runs FROM agent_runs
+ WHERE status IN ('queued', 'running', 'awaiting_input', 'waiting') GROUP BY agent, status
+UNION ALL
+SELECT agent, status, count(*) FROM agent_runs WHERE status = 'pending' GROUP BY agent, status
 """
+"""On indexes that hold unfinished runs alone."""
 _WORKERS = """
 SELECT w.id, w.agents, w.started_at,
        (SELECT count(*) FROM agent_runs r WHERE r.worker = w.id AND r.status = 'running')
@@ -100,24 +97,24 @@ SELECT (SELECT extract(epoch FROM clock_timestamp() - min(queued_at))
 """
 _MINUTES = """
 SELECT m.minute,
-       count(r.id) FILTER (WHERE date_trunc('minute', r.created_at) = m.minute) AS started,
-       count(r.id) FILTER (WHERE r.status = 'completed'
-                             AND date_trunc('minute', r.finished_at) = m.minute) AS completed,
-       count(r.id) FILTER (WHERE r.status = 'failed'
-                             AND date_trunc('minute', r.finished_at) = m.minute) AS failed,
-       count(r.id) FILTER (WHERE r.status = 'cancelled'
-                             AND date_trunc('minute', r.finished_at) = m.minute) AS cancelled,
-       count(r.id) FILTER (WHERE date_trunc('minute', r.crashed_at) = m.minute) AS recovered
-  FROM generate_series(date_trunc('minute', clock_timestamp()) - interval '59 minutes',
-                       date_trunc('minute', clock_timestamp()), interval '1 minute') m (minute)
-  LEFT JOIN agent_runs r
-    ON r.created_at >= date_trunc('minute', clock_timestamp()) - interval '59 minutes'
-   AND m.minute IN (date_trunc('minute', r.created_at), date_trunc('minute', r.finished_at),
-                    date_trunc('minute', r.crashed_at))
+       count(*) FILTER (WHERE e.what = 'started') AS started,
+       count(*) FILTER (WHERE e.what = 'completed') AS completed,
+       count(*) FILTER (WHERE e.what = 'failed') AS failed,
+       count(*) FILTER (WHERE e.what = 'cancelled') AS cancelled,
+       count(*) FILTER (WHERE e.what = 'recovered') AS recovered
+  FROM generate_series(date_trunc('minute', statement_timestamp()) - interval '59 minutes',
+                       date_trunc('minute', statement_timestamp()), interval '1 minute') m (minute)
+  LEFT JOIN (SELECT v.what, date_trunc('minute', v.at) AS minute
+               FROM agent_runs r
+              CROSS JOIN LATERAL (VALUES ('started', r.created_at), (r.status, r.finished_at),
+                                         ('recovered', r.crashed_at)) v (what, at)
+              WHERE r.created_at
+                    >= date_trunc('minute', statement_timestamp()) - interval '59 minutes') e
+    ON e.minute = m.minute
  GROUP BY m.minute ORDER BY m.minute
 """
 _DAYS = """
-r.created_at >= (date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
+r.created_at >= (date_trunc('day', statement_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
                 - make_interval(days => $1 - 1)
 """
 _SUMS = """
@@ -154,12 +151,20 @@ class PostgresAdminReader:
         self, which: RunFilter, *, status: str | None, before: str | None, limit: int
     ) -> Sequence[Row]:
         """See ``AdminReader.runs``."""
-        rows = await self._db.fetch(_RUNS, *_which(which), status, before, limit)
+        where, arguments = _asked({**asdict(which), "status": status, "before": before})
+        newest = f"ORDER BY r.created_at DESC, r.id DESC LIMIT {int(limit)}"
+        rows = await self._db.fetch(f"{_RUN} {where} {newest}", *arguments)
         return [_run(row) for row in rows]
 
     async def counts(self, which: RunFilter) -> Mapping[str, int]:
         """See ``AdminReader.counts``."""
-        rows = await self._db.fetch(_COUNTS, *_which(which))
+        where, arguments = _asked(asdict(which))
+        is_of_threads = which.owner is not None or which.key is not None
+        of_threads = "JOIN agent_threads t ON t.id = r.thread" if is_of_threads else ""
+        rows = await self._db.fetch(
+            f"SELECT r.status, count(*) AS runs FROM agent_runs r {of_threads} {where} GROUP BY 1",
+            *arguments,
+        )
         return {row["status"]: row["runs"] for row in rows}
 
     async def run(self, run_id: str) -> Row | None:
@@ -247,11 +252,13 @@ class PostgresAdminReader:
         return [_plain(each) for each in await self._db.fetch(_SPENT_ON_MODELS, days)]
 
 
-def _which(which: RunFilter) -> tuple[object, ...]:
-    return (
-        *(which.agent, which.owner, which.key),
-        *(which.since, which.until, which.within_s, which.min_tokens),
-    )
+def _asked(filters: Mapping[str, object]) -> tuple[str, list[object]]:
+    """Return the condition of what is asked for, and its arguments."""
+    asked = {name: value for name, value in filters.items() if value is not None}
+    conditions = [
+        _ASKED_OF_RUNS[name].format(f"${place}") for place, name in enumerate(asked, start=1)
+    ]
+    return f"WHERE {' AND '.join(conditions)}" if conditions else "", list(asked.values())
 
 
 def _run(row: Any) -> Row:  # noqa: ANN401  # the driver's row

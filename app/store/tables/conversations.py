@@ -90,6 +90,7 @@ class RunRow(SQLModel, table=True):
         Index(
             "agent_runs_children", "parent", postgresql_where=text(f"parent IS NOT NULL {_OPEN}")
         ),
+        Index("agent_runs_of_parent", "parent", postgresql_where=text("parent IS NOT NULL")),
         Index(
             "agent_runs_overdue",
             "deadline_at",

@@ -138,7 +138,7 @@ async def test_a_conversation_is_listed_with_the_status_of_the_branch_on_show(
 
     assert [(each.key, each.status) for each in listed.threads] == [(KEY, "queued")]
     assert [each.key for each in queued.threads] == [KEY]
-    assert ended.threads == []
+    assert not ended.threads
 
 
 async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: StoreWorld) -> None:
