@@ -147,6 +147,10 @@ async def test_an_internal_agent_is_like_none(
     assert seen[0] == seen[1]
 
 
+SAID = [{"type": "text", "text": "hello"}]
+ASKED = {"id": "m", "role": "user", "content": "hello"}
+
+
 async def _ask_for_agent(visitor: Visitor, slug: str) -> list[Answer]:
     run = {"agent": slug, "input": "hello"}
     told = [await ask("agents:agentRun", run) for ask in visitor.ways.values()]
@@ -158,6 +162,8 @@ async def _ask_for_agent(visitor: Visitor, slug: str) -> list[Answer]:
         ("GET", "/sessions/k/stream", None),
         ("POST", "/sessions/k/signals", {"message": "hello"}),
         ("POST", "/sessions/k/cancel", None),
+        ("POST", "/ai-sdk", {"id": "k", "messages": [{"id": "m", "role": "user", "parts": SAID}]}),
+        ("POST", "/ag-ui", {"threadId": "k", "runId": "r", "messages": [ASKED]}),
     ):
         answer = await visitor.request(method, f"/agents/{slug}{path}", body)
         assert answer["status"] in {403, 404}
