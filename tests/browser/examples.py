@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Route
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.support.dev_process import ROOT, DevProcess
-from tests.support.example_screen import ExampleScreen
+from tests.support.example_screen import ElementScreen, ExampleScreen
 
 FRAMEWORKS = ("react", "vue", "solid", "svelte")
 DESK = (1100, 760)
@@ -57,7 +57,7 @@ class Examples:
         context = context or self.context(size)
         page = context.new_page()
         page.goto(f"{self.dev.url}/examples/{app}/index.html" + (key and f"#{key}"))
-        return ExampleScreen(page)
+        return ElementScreen(page) if app == "element" else ExampleScreen(page)
 
     def _file(self, route: Route) -> Path:
         return self.built / route.request.url.partition("/examples/")[2]

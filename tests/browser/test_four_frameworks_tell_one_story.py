@@ -1,6 +1,7 @@
 """One script over the example apps of four frameworks: what they show is what is stored.
 
-The apps share no component; what they have in common is the core of the SDK, and this script.
+The apps share no component; what they have in common is the core of the SDK, and this script.  The
+element, which needs no framework, does as they do.
 """
 
 import os
@@ -86,6 +87,10 @@ def results(dev: DevProcess, key: str) -> list[dict[str, object]]:
     return [row["parts"][0] for row in rows if row["role"] == "tool"]
 
 
+def last_text(dev: DevProcess, key: str) -> object:
+    return stored(dev, key)["messages"][-1]["text"]
+
+
 @pytest.mark.req("SDK-05", "SDK-06", "SDK-07", "SDK-09", "SDK-10", "SUB-03", "SUB-04", "SUB-07")
 @pytest.mark.parametrize("app", FRAMEWORKS)
 def test_a_conversation_in_three_tabs_is_one(
@@ -108,20 +113,9 @@ def test_a_conversation_in_three_tabs_is_one(
     shot(desk, "asked")
     shot(phone, "phone")
     expect_accessible(desk)
-    three_people_decide(desk, other, phone)
-    agree(dev, tabs)
-    approved, changed, rejected = results(dev, desk.key)[-3:]
-    assert [each["isError"] for each in (approved, changed, rejected)] == [False, False, True]
-    assert changed["output"] == {"order": 2, "refunded": 10}
-    assert "no receipt" in str(rejected["output"])
-
+    three_people_decide(dev, *tabs)
     hold.touch()
-    desk.send(STORY)
-    for tab in tabs:
-        tab.expect_speaking(A_LINE)
-    other.button("Stop").click()
-    agree(dev, tabs, "cancelled")
-    assert stored(dev, desk.key)["messages"][-1]["status"] == "interrupted"
+    one_of_them_stops_it(dev, *tabs)
 
     desk.send("Hello")
     agree(dev, tabs)
@@ -142,11 +136,12 @@ def test_a_conversation_in_three_tabs_is_one(
     agree(dev, tabs)
 
 
-def three_people_decide(desk: ExampleScreen, other: ExampleScreen, phone: ExampleScreen) -> None:
+def three_people_decide(
+    dev: DevProcess, desk: ExampleScreen, other: ExampleScreen, phone: ExampleScreen
+) -> None:
     """Have one refund approved, one changed and one rejected, each in another tab."""
-    first, second, third = (
-        tab.card("Needs approval").nth(at) for at, tab in enumerate((phone, other, desk))
-    )
+    tabs = [phone, other, desk]
+    first, second, third = (tab.card("Needs approval").nth(at) for at, tab in enumerate(tabs))
     third.get_by_role("button", name="Reject…").click()
     desk.fill("Reason", "no receipt")
     third.get_by_role("button", name="Reject", exact=True).click()
@@ -156,6 +151,24 @@ def three_people_decide(desk: ExampleScreen, other: ExampleScreen, phone: Exampl
     second.get_by_role("button", name="Approve with changes").click()
     expect(phone.card("Needs approval")).to_have_count(1)
     first.get_by_role("button", name="Approve").click()
+
+    agree(dev, tabs)
+    approved, changed, rejected = results(dev, desk.key)[-3:]
+    assert [each["isError"] for each in (approved, changed, rejected)] == [False, False, True]
+    assert changed["output"] == {"order": 2, "refunded": 10}
+    assert "no receipt" in str(rejected["output"])
+
+
+def one_of_them_stops_it(
+    dev: DevProcess, desk: ExampleScreen, other: ExampleScreen, phone: ExampleScreen
+) -> None:
+    """Have a story begun in one tab and stopped in another, in the middle of it."""
+    desk.send(STORY)
+    for tab in (desk, other, phone):
+        tab.expect_speaking(A_LINE)
+    other.button("Stop").click()
+    agree(dev, [desk, other, phone], "cancelled")
+    assert stored(dev, desk.key)["messages"][-1]["status"] == "interrupted"
 
 
 def goes_elsewhere_and_back(dev: DevProcess, tab: ExampleScreen, title: str) -> None:
@@ -170,6 +183,42 @@ def goes_elsewhere_and_back(dev: DevProcess, tab: ExampleScreen, title: str) -> 
     tab.button(title).click()
     expect(tab.messages).to_have_count(len(shown))
     assert (tab.key, tab.message_ids()) == (before, shown)
+
+
+@pytest.mark.req("SDK-05", "SDK-06", "SDK-07", "SDK-10", "SUB-03", "SUB-04")
+def test_an_element_in_a_plain_page_does_the_same(
+    examples: Examples, dev: DevProcess, hold: Path, shot: Shot
+) -> None:
+    # One browser keeps one conversation with an agent, in all its tabs.
+    context = examples.context()
+    desk, other, phone = (examples.open("element", context=context) for _ in range(3))
+    phone.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert desk.key == other.key == phone.key
+    desk.watch(WEATHER)
+    desk.send(WEATHER)
+    agree(dev, [desk, other, phone])
+    assert desk.bubbles_seen() == {1}
+    assert len(desk.lengths_seen()) > 5
+    expect(desk.page.locator("[aria-live=polite]")).to_have_text(str(last_text(dev, desk.key)))
+
+    desk.send(REFUNDS)
+    for tab in (desk, other, phone):
+        expect(tab.card("Needs approval")).to_have_count(3)
+    for scheme in ("light", "dark"):
+        desk.page.emulate_media(color_scheme=scheme)
+        shot(desk, scheme)
+        expect_accessible(desk)
+    shot(phone, "phone")
+    expect_accessible(phone)
+    three_people_decide(dev, desk, other, phone)
+    hold.touch()
+    one_of_them_stops_it(dev, desk, other, phone)
+
+    shown = desk.message_ids()
+    desk.page.evaluate("document.body.prepend(document.querySelector('ropewalk-chat'))")
+    assert desk.message_ids() == shown
+    desk.send("Hello")
+    agree(dev, [desk, other, phone])
 
 
 @pytest.mark.req("SDK-09", "SUB-03", "DUR-03")

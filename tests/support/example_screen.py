@@ -62,14 +62,15 @@ class ExampleScreen:
             """text => {
                 window.bubbleCounts = new Set();
                 window.lengths = new Set();
-                const all = selector => [...document.querySelectorAll(selector)];
+                const root = document.querySelector("ropewalk-chat")?.shadowRoot ?? document.body;
+                const all = selector => [...root.querySelectorAll(selector)];
                 new MutationObserver(() => {
-                    const said = all('article[aria-label="You"] .text');
+                    const said = all('article[aria-label="You"] p');
                     const same = said.filter(node => node.textContent === text).length;
                     if (same > 0 || window.bubbleCounts.size > 0) window.bubbleCounts.add(same);
                     for (const node of all('article[aria-label="Assistant, writing"]'))
                         window.lengths.add(node.textContent.length);
-                }).observe(document.body, {
+                }).observe(root, {
                     subtree: true, childList: true, characterData: true, attributes: true,
                 });
             }""",
@@ -106,3 +107,12 @@ class ExampleScreen:
         expect(self.messages).to_have_count(len(stored), timeout=FINISH_MS)
         expect(self.streaming).to_have_count(0)
         assert sorted(self.message_ids()) == stored
+
+
+class ElementScreen(ExampleScreen):
+    """A page with the element, which keeps the key of its conversation to itself."""
+
+    @property
+    def key(self) -> str:
+        """The key of the conversation that is shown."""
+        return str(self.page.evaluate("document.querySelector('ropewalk-chat').threadKey"))
