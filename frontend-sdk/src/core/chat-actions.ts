@@ -6,7 +6,7 @@
  * while a framework gives new options at each render, or another thread.
  */
 
-import type { ArgsOf, FunctionRef } from "./api.js";
+import type { Api, ArgsOf, FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
 import type { Chat, ForkOptions } from "./chat.js";
 
@@ -30,6 +30,12 @@ export interface AgentOptions<Run extends FunctionRef = FunctionRef> {
 export interface AgentChatOptions<Run extends FunctionRef = FunctionRef> extends AgentOptions<Run> {
   /** Whether text comes while it is written. Default: true. */
   readonly stream?: boolean | undefined;
+}
+
+/** Whose state is to be read, in all four frameworks. */
+export interface AgentStateOptions {
+  readonly api: Api;
+  readonly threadKey: string;
 }
 
 export interface AgentActions<Run extends FunctionRef = FunctionRef> {

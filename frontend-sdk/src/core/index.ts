@@ -39,6 +39,7 @@ export {
   type AgentChatActions,
   type AgentChatOptions,
   type AgentOptions,
+  type AgentStateOptions,
   agentActions,
   chatActions,
   type RunArgs,
@@ -51,6 +52,7 @@ export type {
 export { type AgentStateView, ChatClient, createClient, type Foundation } from "./client.js";
 export type { TokenSource } from "./connection.js";
 export type { ConnectionState } from "./connection-state.js";
+export { type Entries, type Entry, type EntryCall, type EntryPart, entriesOf } from "./entries.js";
 export type { Environment, Socket, SocketConstructor } from "./environment.js";
 export { type ClientErrorCode, RopewalkError } from "./errors.js";
 export { kept } from "./kept.js";

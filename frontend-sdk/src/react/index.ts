@@ -4,8 +4,8 @@ export { type ProviderProps, RopewalkProvider, useClient } from "./provider.js";
 export { useAction } from "./use-action.js";
 export { type Agent, useAgent } from "./use-agent.js";
 export { type AgentChat, useAgentChat } from "./use-agent-chat.js";
-export { type AgentStateOptions, useAgentState } from "./use-agent-state.js";
-export { type UseApprovals, type UseApprovalsOptions, useApprovals } from "./use-approvals.js";
+export { useAgentState } from "./use-agent-state.js";
+export { type UseApprovals, useApprovals } from "./use-approvals.js";
 export { useConnection } from "./use-connection.js";
 export { useMutation } from "./use-mutation.js";
 // A subscription is the wire's word, a query the author's.

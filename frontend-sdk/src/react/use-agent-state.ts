@@ -1,12 +1,7 @@
 import { useMemo } from "react";
-import type { AgentStateView, Api } from "../core/index.js";
+import type { AgentStateOptions, AgentStateView } from "../core/index.js";
 import { useClient } from "./provider.js";
 import { useReadable } from "./use-readable.js";
-
-export interface AgentStateOptions {
-  readonly api: Api;
-  readonly threadKey: string;
-}
 
 /** The synced state of a thread, live; `T` is what the agent's author says it is. */
 export function useAgentState<T = unknown>({ threadKey }: AgentStateOptions): AgentStateView<T> {

@@ -9,8 +9,6 @@ import {
 import { useClient } from "./provider.js";
 import { useReadable } from "./use-readable.js";
 
-export type { AgentApprovalsOptions as UseApprovalsOptions } from "../core/index.js";
-
 /** What waits and what was decided, live, and deciding it. */
 export interface UseApprovals extends ApprovalsState, ApprovalActions {}
 

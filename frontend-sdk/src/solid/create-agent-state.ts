@@ -1,11 +1,6 @@
-import { type AgentStateView, type Api, kept } from "../core/index.js";
+import { type AgentStateOptions, type AgentStateView, kept } from "../core/index.js";
 import { useClient } from "./context.js";
 import { access, createFields, type MaybeAccessor } from "./readable.js";
-
-export interface AgentStateOptions {
-  readonly api: Api;
-  readonly threadKey: string;
-}
 
 /** The synced state of a thread, live; `T` is what the agent's author says it is. */
 export function createAgentState<T = unknown>(

@@ -4,7 +4,7 @@ export { type ProviderProps, RopewalkProvider, useClient } from "./context.js";
 export { createAction } from "./create-action.js";
 export { type Agent, createAgent } from "./create-agent.js";
 export { type AgentChat, createAgentChat } from "./create-agent-chat.js";
-export { type AgentStateOptions, createAgentState } from "./create-agent-state.js";
+export { createAgentState } from "./create-agent-state.js";
 export { type CreateApprovals, createApprovals } from "./create-approvals.js";
 export { createConnection } from "./create-connection.js";
 export { createMutation, type Mutate } from "./create-mutation.js";

@@ -1,11 +1,6 @@
-import { type AgentStateView, type Api, kept } from "../core/index.js";
+import { type AgentStateOptions, type AgentStateView, kept } from "../core/index.js";
 import { getClient } from "./context.js";
 import { fromFields, type MaybeGetter, read, type Shown } from "./readable.js";
-
-export interface AgentStateOptions {
-  readonly api: Api;
-  readonly threadKey: string;
-}
 
 /** The synced state of a thread, live; `T` is what the agent's author says it is. */
 export function agentState<T = unknown>(

@@ -3,7 +3,7 @@
 export { action } from "./action.js";
 export { type Agent, agent } from "./agent.js";
 export { type AgentChat, agentChat } from "./agent-chat.js";
-export { type AgentStateOptions, agentState } from "./agent-state.js";
+export { agentState } from "./agent-state.js";
 export { type AgentApprovals, approvals } from "./approvals.js";
 export { connection } from "./connection.js";
 export { getClient, setClient } from "./context.js";

@@ -5,7 +5,7 @@ export { type Fields, useFields, useReadable } from "./readable.js";
 export { useAction } from "./use-action.js";
 export { type Agent, useAgent } from "./use-agent.js";
 export { type AgentChat, useAgentChat } from "./use-agent-chat.js";
-export { type AgentStateOptions, useAgentState } from "./use-agent-state.js";
+export { useAgentState } from "./use-agent-state.js";
 export { type UseApprovals, useApprovals } from "./use-approvals.js";
 export { useConnection } from "./use-connection.js";
 export { type Mutate, useMutation } from "./use-mutation.js";

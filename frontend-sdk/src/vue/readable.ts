@@ -27,12 +27,10 @@ export function useReadable<T>(readable: MaybeRefOrGetter<Readable<T>>): Compute
   const changes = shallowRef(0);
   const onServer = hasInjectionContext() && inject(ssrContextKey, undefined) !== undefined;
   if (!onServer) {
-    const listen = (
-      { subscribe }: Readable<T>,
-      _: unknown,
-      onCleanup: (stop: () => void) => void,
-    ) => onCleanup(subscribe(() => changes.value++));
-    watch(source, listen, { immediate: true, flush: "sync" });
+    watch(source, ({ subscribe }, _, onCleanup) => onCleanup(subscribe(() => changes.value++)), {
+      immediate: true,
+      flush: "sync",
+    });
   }
   return computed(() => {
     changes.value;

@@ -1,12 +1,7 @@
 import { type MaybeRefOrGetter, toValue } from "vue";
-import { type AgentStateView, type Api, kept } from "../core/index.js";
+import { type AgentStateOptions, type AgentStateView, kept } from "../core/index.js";
 import { useClient } from "./client.js";
 import { type Fields, useFields } from "./readable.js";
-
-export interface AgentStateOptions {
-  readonly api: Api;
-  readonly threadKey: string;
-}
 
 /** The synced state of a thread, live; `T` is what the agent's author says it is. */
 export function useAgentState<T = unknown>(
