@@ -8,7 +8,7 @@
  */
 
 import type { Environment } from "./environment.js";
-import { Membership, type TabPlatform } from "./tab-membership.js";
+import { type Locks, Membership, type TabPlatform } from "./tab-membership.js";
 
 /** Returns how to open sockets, given how it is done without sharing. */
 export type SocketSharing = (environment: Environment) => Environment["open"];
@@ -20,7 +20,7 @@ export type SocketSharing = (environment: Environment) => Environment["open"];
  */
 export function sharedTabs(platform: Partial<TabPlatform> = {}): SocketSharing {
   const {
-    locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks,
+    locks = (globalThis as { navigator?: { locks?: Locks } }).navigator?.locks,
     BroadcastChannel = globalThis.BroadcastChannel,
   } = platform;
   return (environment) => {

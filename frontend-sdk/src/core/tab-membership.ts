@@ -24,15 +24,28 @@
 import type { Environment, Socket } from "./environment.js";
 import { type Guest, Hub, type Seat } from "./tab-hub.js";
 
-/** What is needed of a browser. */
-export interface TabPlatform {
-  readonly locks: Pick<LockManager, "request">;
-  readonly BroadcastChannel: new (
+/** The part of `LockManager` that is used. */
+export interface Locks {
+  request(name: string, held: () => unknown): Promise<unknown>;
+  request(
     name: string,
-  ) => Pick<BroadcastChannel, "onmessage" | "postMessage" | "close">;
+    how: { readonly signal?: AbortSignal; readonly steal?: boolean },
+    held: () => unknown,
+  ): Promise<unknown>;
 }
 
-type Channel = InstanceType<TabPlatform["BroadcastChannel"]>;
+/** The part of `BroadcastChannel` that is used. */
+export interface Channel {
+  onmessage: ((event: never) => void) | null;
+  postMessage(message: unknown): void;
+  close(): void;
+}
+
+/** What is needed of a browser. */
+export interface TabPlatform {
+  readonly locks: Locks;
+  readonly BroadcastChannel: new (name: string) => Channel;
+}
 
 /** After so long without an answer a leader is taken for frozen; up to twice that, for one must be first. */
 const ANSWER_MS = 3_000;
