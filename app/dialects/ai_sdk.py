@@ -136,7 +136,8 @@ class Chunks:
                 yield from self._answered(event)
             case Elsewhere(approval, is_pending):
                 data = {**approval, "status": "pending" if is_pending else "decided"}
-                yield {"type": "data-approval", "id": approval["id"], "data": data}
+                part = {"type": "data-approval", "id": approval["id"], "data": data}
+                yield {**part, "transient": True}  # it is no part of what was said
             case Interjected(id_, text):
                 parts = [{"type": "text", "text": text}]
                 yield {"type": "steering-message", "id": id_, "parts": parts}

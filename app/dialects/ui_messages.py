@@ -47,8 +47,11 @@ def ui_messages(
         pending: approvals that wait.
     """
     messages: list[UIMessage] = []
-    for run_id, found in groupby(rows, key=lambda row: str(row["runId"])):
-        of_run = list(found)
+    runs = [list(found) for _, found in groupby(rows, key=lambda row: row["runId"])]
+    if len(runs) > 1 and rows[0]["seq"] > 1:
+        del runs[0]  # its beginning is further up
+    for of_run in runs:
+        run_id = str(of_run[0]["runId"])
         first = of_run[0]
         if first["role"] != "assistant":
             messages.append(_message(known_as(first), first["role"], user_parts(first)))
@@ -131,13 +134,10 @@ class _Parts:
                 found |= {"state": "approval-requested", "approval": {"id": approval["id"]}}
             case Answered():
                 _answer(self._calls[event.call_id], event)
-            case Elsewhere(approval, _):
-                data = {**approval, "status": "pending"}
-                self.parts.append({"type": "data-approval", "id": approval["id"], "data": data})
             case Interjected(id_, text):
                 said = [{"type": "text", "text": text}]
                 self.parts.append({"type": "steering-message", "id": id_, "parts": said})
-            case StepReset() | Ceased() | StepEnded():
+            case StepReset() | Ceased() | StepEnded() | Elsewhere():
                 pass
 
 

@@ -70,7 +70,8 @@ class RetoldWire(EventWire):
     async def _begin(self, send: Send) -> None:
         own = [(name.encode(), value.encode()) for name, value in self._telling.headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *own]})
-        await emit(send, self._opening)
+        opening, self._opening = self._opening, b""
+        await emit(send, opening)
 
     async def _carry(self, frame: bytes, send: Send) -> None:
         if not self._is_told:

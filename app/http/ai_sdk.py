@@ -156,10 +156,10 @@ class AiSdkRoutes:
             raise InvalidArgument(
                 "messages: the last one has to be a user's, or to hold an answer to an approval"
             )
-        is_theirs = any(row["runId"] == last.id for row in rows_of(found))
-        if not is_theirs:
-            return await self._tell(request, caller, found.run_id)
-        return await self._tell(request, caller, last.id, _seen(last))
+        is_known = any(row["runId"] == last.id for row in rows_of(found))
+        run_id = last.id if is_known else found.run_id
+        seen = _seen(last) if run_id == last.id else None
+        return await self._tell(request, caller, run_id, seen)
 
     async def _regenerate(
         self,

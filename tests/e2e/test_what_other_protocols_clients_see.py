@@ -174,6 +174,15 @@ def test_one_message_from_two_tabs_is_one_run(chats: Any) -> None:  # noqa: ANN4
     assert told["ids"][0] == told["ids"][1] == told["ids"][2]
 
 
+def test_a_message_that_waits_is_told_its_own_answer(chats: Any) -> None:  # noqa: ANN401  # JSON
+    told = chats["queues"]
+
+    assert told["first"] + told["second"] == told["stored"]
+    assert [words for kind, words, *_ in told["stored"] if kind == "text"] == [
+        *("One is said.", "Two."),
+    ]
+
+
 def test_to_stop_is_to_listen_no_more_and_to_cancel_is_to_end(chats: Any) -> None:  # noqa: ANN401  # JSON
     told = chats["stops"]
 

@@ -233,6 +233,19 @@ async function twice() {
   };
 }
 
+/** A message that waits for its turn: it is told its own answer, and nothing of the one before. */
+async function queues() {
+  const of = { api: `${agent.replace("actor", "patient")}/ai-sdk` };
+  const [first, second] = [chat("queues", { transport: of }), chat("queues", { transport: of })];
+  const one = first.sendMessage({ text: script({ say: ["One ", "is said."], gate: "queues" }) });
+  await until(() => lastText(first.messages) === "One ", "half an answer");
+  const two = second.sendMessage({ text: script({ say: ["Two."] }) });
+  await until(async () => (await thread("queues")).waiting.length === 1, "one that waits");
+  open("queues");
+  await Promise.all([one, two]);
+  return { first: shown(first.messages), second: shown(second.messages), stored: await stored("queues") };
+}
+
 /** To stop is to listen no more: the run goes on, can be taken up, and is ended by its own route. */
 async function stops() {
   const client = chat("stops");
@@ -265,5 +278,6 @@ await tell({
   branches,
   fails,
   twice,
+  queues,
   stops,
 });

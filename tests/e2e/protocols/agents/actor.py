@@ -82,4 +82,5 @@ async def _open(gate: str | None) -> None:
 _MODEL = FunctionModel(stream_function=_play)
 
 actor = Agent(model=_MODEL, tools=[look, stumble, keep, sign], access="public")
+patient = Agent(model=_MODEL, access="public", on_concurrent_run="queue")
 director = Agent(model=_MODEL, tools=[agent_as_tool(actor, name="ask")], access="public")
