@@ -9,6 +9,7 @@ import { WebSocket } from "ws";
 import {
   type ChatClient,
   type ClientSnapshot,
+  canonicalId,
   createChat,
   preload,
   type SocketConstructor,
@@ -16,6 +17,7 @@ import {
 import { aMessage, aThread } from "../support/builders.js";
 import { TestGateway } from "../support/gateway.js";
 import type { Rendered } from "../support/pages/on-server.js";
+import { headline } from "../support/pages/options.js";
 import * as react from "../support/pages/react-page.js";
 import * as solid from "../support/pages/solid-page.jsx";
 import SveltePage from "../support/pages/svelte-page.svelte";
@@ -23,6 +25,8 @@ import * as vue from "../support/pages/vue-page.js";
 import { renderOnServer } from "../support/render-on-server.js";
 import { connect, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
+
+const HEADLINE = canonicalId(headline, {});
 
 type Hydrate = (client: ChatClient, target: HTMLElement) => () => void;
 
@@ -40,6 +44,14 @@ const HYDRATE: Record<string, Hydrate> = {
     // As the script of the page does.
     Object.assign(globalThis, { _$HY: { events: [], completed: new WeakSet(), r: {} } });
     return hydrateSolid(solid.page(client), target);
+  },
+  "React waiting": (client, target) => {
+    const root = hydrateRoot(target, react.waitingPage(client), { onRecoverableError: () => {} });
+    return () => root.unmount();
+  },
+  "Solid waiting": (client, target) => {
+    Object.assign(globalThis, { _$HY: { events: [], completed: new WeakSet(), r: {} } });
+    return hydrateSolid(solid.waitingPage(client), target);
   },
   Svelte: (client, target) => {
     const page = hydrateSvelte(SveltePage, { target, props: { client } });
@@ -59,6 +71,7 @@ function fill(gateway: TestGateway): TestGateway {
   ];
   gateway.commit("t-1", rows, aThread({ status: "completed" }));
   gateway.setState("t-1", "Greetings");
+  gateway.answer(HEADLINE, "News");
   return gateway;
 }
 
@@ -69,6 +82,7 @@ beforeAll(async () => {
   snapshot = await preload(options, (client) => [
     createChat(client, "t-1").state,
     client.agentState("t-1"),
+    client.subscription(headline),
   ]);
   const before = gateway.connections;
   rendered = await renderOnServer(url, snapshot);
@@ -76,7 +90,7 @@ beforeAll(async () => {
   await gateway.stop();
 }, 60_000);
 
-describe.each(Object.keys(HYDRATE))("%s: a page of a server", (name) => {
+describe.each(["React", "Vue", "Solid", "Svelte"])("%s: a page of a server", (name) => {
   it("is loading where there is no snapshot", () => {
     const target = document.createElement("div");
     target.innerHTML = (rendered[name] as Rendered).empty;
@@ -114,4 +128,27 @@ describe.each(Object.keys(HYDRATE))("%s: a page of a server", (name) => {
     leave();
     await waitUntil(() => gateway.subscriptions.length === 0, "all is let go");
   });
+});
+
+describe.each(["React waiting", "Solid waiting"])("%s: a boundary on a server", (name) => {
+  it.each(["html", "empty"] as const)(
+    "shows what is known, and the browser the rest: %s",
+    async (kind) => {
+      const gateway = fill(await startGateway());
+      const target = document.createElement("div");
+      target.innerHTML = (rendered[name] as Rendered)[kind];
+      const known = kind === "html";
+      expect(target.textContent).toBe(known ? "News" : name.startsWith("React") ? "waiting" : "");
+      const first = target.querySelector("p");
+
+      const client = connect(gateway, { ...(known && { snapshot }), speed: 10 });
+      const leave = (HYDRATE[name] as Hydrate)(client, target);
+      await waitUntil(() => target.textContent === "News", "it is there");
+      gateway.answer(HEADLINE, "More news");
+      await waitUntil(() => target.textContent === "More news", "the next is there");
+
+      if (known) expect(target.querySelector("p")).toBe(first);
+      leave();
+    },
+  );
 });

@@ -29,6 +29,8 @@ const RENDERERS: Record<string, (client: ChatClient) => string | Promise<string>
   Vue: (client) => renderVue(vue.page(client)),
   Solid: (client) => generateHydrationScript() + renderSolid(solid.page(client)),
   Svelte: (client) => renderSvelte(SveltePage, { props: { client } }).body,
+  "React waiting": (client) => renderReact(react.waitingPage(client)),
+  "Solid waiting": (client) => renderSolid(solid.waitingPage(client)),
 };
 
 export async function renderAll(

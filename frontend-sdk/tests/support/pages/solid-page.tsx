@@ -1,10 +1,15 @@
 /** @jsxImportSource solid-js */
 /** A page in Solid, for servers and browsers. */
 
-import { For } from "solid-js";
+import { For, Suspense } from "solid-js";
 import type { ChatClient } from "../../../src/core/index.js";
-import { createAgentChat, createAgentState, RopewalkProvider } from "../../../src/solid/index.js";
-import { api, options } from "./options.js";
+import {
+  createAgentChat,
+  createAgentState,
+  createSuspenseQuery,
+  RopewalkProvider,
+} from "../../../src/solid/index.js";
+import { api, headline, options } from "./options.js";
 
 function Page() {
   const chat = createAgentChat(api, options);
@@ -24,6 +29,24 @@ export function page(client: ChatClient) {
   return () => (
     <RopewalkProvider client={client}>
       <Page />
+    </RopewalkProvider>
+  );
+}
+
+function Headline() {
+  const answer = createSuspenseQuery(headline);
+  return <p>{answer()}</p>;
+}
+
+/** A page with a part that a boundary waits for. */
+export function waitingPage(client: ChatClient) {
+  return () => (
+    <RopewalkProvider client={client}>
+      <main>
+        <Suspense fallback="waiting">
+          <Headline />
+        </Suspense>
+      </main>
     </RopewalkProvider>
   );
 }
