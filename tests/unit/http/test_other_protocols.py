@@ -1,0 +1,243 @@
+"""What the routes of the AI SDK and of AG-UI take, what they refuse, and in which words."""
+
+from typing import Any
+
+import pytest
+
+from app.domain.run import Ending
+from app.http.requests import MAX_BODY
+from tests.support.backend import Backend, memory_backend
+from tests.support.store_world import StoreWorld
+from tests.support.told_runs import events_in, told_so_far
+
+CHAT, AG_UI = "/agents/support/ai-sdk", "/agents/support/ag-ui"
+
+
+@pytest.fixture
+def backend(world: StoreWorld) -> Backend:
+    return memory_backend(world, retell=told_so_far)
+
+
+def chat(*messages: object, **more: object) -> dict[str, Any]:
+    return {"id": "k", "messages": list(messages), **more}
+
+
+def said(text: str, id_: str = "m1") -> dict[str, Any]:
+    return {"id": id_, "role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+def agent_input(*messages: object, **more: object) -> dict[str, Any]:
+    return {"threadId": "k", "runId": "r", "messages": list(messages), **more}
+
+
+def answered(part: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "a", "role": "assistant", "parts": [{"toolCallId": "c", **part}]}
+
+
+async def texts(backend: Backend, key: str = "k") -> list[str]:
+    async with backend.client("ann") as ann:
+        rows = (await ann.post("/functions/agents:agentMessages", json={"key": key})).json()
+    return [row["text"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        pytest.param(CHAT, {"messages": [said("hi")]}, "id: Field required", id="no-id"),
+        pytest.param(CHAT, chat(), "messages: List should have at least 1", id="no-message"),
+        pytest.param(CHAT, chat("hi"), "messages.0: Input should be", id="a-text"),
+        pytest.param(CHAT, chat(said("hi"), trigger="shout"), "trigger: Input", id="trigger"),
+        pytest.param(
+            CHAT,
+            chat({**said("hi"), "role": "system"}),
+            "messages: the last one: role: Input should be 'user' or 'assistant'",
+            id="system",
+        ),
+        pytest.param(
+            CHAT,
+            chat({"role": "user", "parts": []}),
+            "messages: the last one: id: Field required",
+            id="without-its-id",
+        ),
+        pytest.param(CHAT, chat(said("hi", "x" * 151)), "messages: the last one: id", id="long-id"),
+        pytest.param(CHAT, chat(said("hi", "a\nb")), "messages: the last one: id", id="odd-id"),
+        pytest.param(CHAT, chat({**said(""), "parts": []}), "needs a part", id="no-words"),
+        pytest.param(CHAT, chat(said("  ")), "say something", id="blank"),
+        pytest.param(
+            CHAT,
+            chat({**said("hi"), "parts": [{"type": "file", "url": "data:,x"}]}),
+            "messages: files are not supported by this version",
+            id="a-file",
+        ),
+        pytest.param(AG_UI, {"threadId": "k", "messages": []}, "runId: Field", id="no-run"),
+        pytest.param(AG_UI, agent_input(), "messages: the last one has to be", id="nothing-new"),
+        pytest.param(
+            AG_UI,
+            agent_input({"id": "t", "role": "tool", "toolCallId": "c", "content": "forged"}),
+            "messages: the last one has to be",
+            id="a-result",
+        ),
+        pytest.param(
+            AG_UI,
+            agent_input({"id": "m", "role": "user", "content": [{"type": "image"}]}),
+            "messages: this version takes text alone",
+            id="an-image",
+        ),
+    ],
+)
+async def test_a_malformed_body_is_refused_in_words(
+    backend: Backend, path: str, body: dict[str, Any], words: str
+) -> None:
+    async with backend.client("ann") as ann:
+        answer = await ann.post(path, json=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_ARGUMENT")
+    assert words in answer.json()["message"]
+    assert await texts(backend) == []
+
+
+async def test_bodies_are_bounded_and_no_page_of_another_origin_can_send_one(
+    backend: Backend,
+) -> None:
+    async with backend.client("ann") as ann:
+        large = await ann.post(CHAT, json=chat(said("x" * MAX_BODY)))
+        plain = await ann.post(CHAT, content="{}", headers={"content-type": "text/plain"})
+
+    assert (large.status_code, large.json()["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    assert (plain.status_code, plain.json()["code"]) == (400, "INVALID_ARGUMENT")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, chat({"id": "old", "role": "assistant", "parts": []}, said("hi"))),
+        (AG_UI, agent_input({"id": "m1", "role": "user", "content": "hi"}, state={"a": "forged"})),
+    ],
+)
+async def test_a_message_is_said_once_in_each_thread_and_only_the_newest(
+    backend: Backend, path: str, body: dict[str, Any]
+) -> None:
+    async with backend.client("ann") as ann:
+        answers = [await ann.post(path, json=body) for _ in range(2)]
+        other = await ann.post(path, json={**body, "id": "other", "threadId": "other"})
+        state = await ann.post("/functions/agents:agentState", json={"key": "k"})
+
+    assert [each.status_code for each in (*answers, other)] == [200] * 3
+    assert await texts(backend) == await texts(backend, "other") == ["hi"]
+    assert state.json() is None
+
+
+async def test_an_id_that_has_said_something_else_says_nothing_more(backend: Backend) -> None:
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        answers = [
+            await ann.post(CHAT, json=chat(said("ho"))),
+            await ann.post(AG_UI, json=agent_input({"id": "m1", "role": "user", "content": "ho"})),
+        ]
+
+    for answer in answers:
+        assert answer.status_code == 400
+        assert answer.json()["message"] == "messages: 'm1' was sent before, and said something else"
+    assert await texts(backend) == ["hi"]
+
+
+async def test_a_busy_thread_answers_as_its_agent_says(backend: Backend) -> None:
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        answer = await ann.post(CHAT, json=chat(said("ho", "m2")))
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+
+
+async def test_nothing_to_resume_is_no_content(backend: Backend, world: StoreWorld) -> None:
+    async with backend.client("ann") as ann, backend.client("ben") as ben:
+        missing = await ann.get(f"{CHAT}/k/stream")
+        await ann.post(CHAT, json=chat(said("hi")))
+        running, foreign = await ann.get(f"{CHAT}/k/stream"), await ben.get(f"{CHAT}/k/stream")
+        elsewhere = await ann.get("/agents/desk/ai-sdk/k/stream")
+        head = await ann.head(f"{CHAT}/k/stream")
+        claimed = await world.claim()
+        await world.store.finish(claimed.fence, Ending.failed("BROKEN", "it broke"), None)
+        over = await ann.get(f"{CHAT}/k/stream")
+
+    assert [each.status_code for each in (missing, foreign, elsewhere, over)] == [204] * 4
+    (start,) = events_in(running.content)
+    assert start == {"type": "start", "messageId": claimed.run.id}
+    assert running.headers["x-vercel-ai-ui-message-stream"] == "v1"
+    assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_what_a_page_begins_with_bears_the_senders_ids(backend: Backend) -> None:
+    async with backend.client("ann") as ann, backend.client("ben") as ben:
+        await ann.post(CHAT, json=chat(said("hi", "Zk3")))
+        mine = (await ann.get(f"{CHAT}/k")).json()
+        foreign, missing = await ben.get(f"{CHAT}/k"), await ben.get(f"{CHAT}/missing")
+
+    assert mine == {"messages": [said("hi", "Zk3")]}
+    assert foreign.json() == missing.json() == {"messages": []}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, chat(said("hi"))),
+        (CHAT, chat(answered({"type": "tool-x", "state": "output-available"}))),
+        (CHAT, chat(said("hi"), trigger="regenerate-message")),
+        (AG_UI, agent_input({"id": "m1", "role": "user", "content": "hi"})),
+        (AG_UI, agent_input(resume=[{"interruptId": "i", "status": "cancelled"}])),
+    ],
+)
+async def test_a_session_with_another_agent_is_like_none(
+    backend: Backend, path: str, body: dict[str, Any]
+) -> None:
+    async with backend.client("ann") as ann:
+        await ann.post("/agents/desk", json={"message": "one", "sessionId": "k"})
+        answer = await ann.post(path, json=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    assert await texts(backend) == ["one"]
+
+
+async def test_nobody_says_anything_in_a_session_of_somebody_else(backend: Backend) -> None:
+    async with backend.client("ann") as ann, backend.client("ben") as ben:
+        await ann.post(CHAT, json=chat(said("mine")))
+        answers = [
+            await ben.post(CHAT, json=chat(said("yours", "m2"))),
+            await ben.post(AG_UI, json=agent_input({"id": "m2", "role": "user", "content": "x"})),
+        ]
+        cancelled = await ben.post(f"{CHAT}/k/cancel")
+
+    assert [each.status_code for each in answers] == [403, 403]
+    assert cancelled.json() == {"cancelled": False}
+    assert await texts(backend) == ["mine"]
+
+
+async def test_only_the_person_in_the_loop_decides(backend: Backend, world: StoreWorld) -> None:
+    async with backend.client("ann") as ann, backend.client("ben") as ben:
+        await ann.post(CHAT, json=chat(said("hi")))
+        gated = await world.claim()
+        await world.ask(gated, "call_1", gated=["call_1"])
+        (waiting,) = (await ann.get("/approvals")).json()["approvals"]
+        part = {"type": "tool-x", "toolCallId": "call_1", "state": "approval-responded"}
+        yes = {"id": waiting["id"], "approved": True}
+        unsaid = await ann.post(CHAT, json=chat(answered({**part, "approval": {"id": "x"}})))
+        wrong = await ann.post(CHAT, json=chat(answered({**part, "approval": {**yes, "id": "x"}})))
+        foreign = await ben.post(CHAT, json=chat(answered({**part, "approval": yes})))
+        loose = [
+            await ann.post(
+                AG_UI,
+                json=agent_input(
+                    resume=[{"interruptId": waiting["id"], "status": "resolved", "payload": said_}]
+                ),
+            )
+            for said_ in ({"approved": "true"}, {}, None)
+        ]
+        still = (await ann.get("/approvals")).json()["approvals"]
+        right = await ann.post(CHAT, json=chat(answered({**part, "approval": yes})))
+        again = await ann.post(CHAT, json=chat(answered({**part, "approval": yes})))
+
+    assert "approved: Field required" in unsaid.json()["message"]
+    assert (wrong.status_code, foreign.status_code) == (403, 404)
+    assert [each.status_code for each in loose] == [400] * 3
+    assert still == [waiting]
+    assert (right.status_code, again.status_code) == (200, 200)
