@@ -116,10 +116,13 @@ class OverrideFunctions:
         await self._store.change(agent, ctx.auth.user_id, decide)
         return {"content": checked.to_json()}
 
-    async def discard_draft(self, ctx: ActionContext, *, agent: Slug) -> None:
-        """Throw the draft away."""
+    async def discard_draft(
+        self, ctx: ActionContext, *, agent: Slug, content: OverrideContent | None = None
+    ) -> None:
+        """Throw the draft away; ``content``: if it still says this."""
         self._found(agent, ctx.auth, Permission.MANAGE, Permission.DEPLOY)
-        await self._store.change(agent, ctx.auth.user_id, overriding.discard_draft)
+        decide = overriding.discard_draft(None if content is None else _said(content))
+        await self._store.change(agent, ctx.auth.user_id, decide)
 
     async def publish(
         self,
@@ -246,9 +249,13 @@ def _shown(over: OverrideContent | str | None) -> Override | EllipsisType | None
         case None:
             return ...
         case OverrideContent():
-            return Override.from_json(over.model_dump(by_alias=True, exclude_none=True))
+            return _said(over)
         case _:
             return None
+
+
+def _said(content: OverrideContent) -> Override:
+    return Override.from_json(content.model_dump(by_alias=True, exclude_none=True))
 
 
 def _version(version: OverrideVersion) -> JsonValue:

@@ -53,11 +53,16 @@ def save_draft(
     return decide
 
 
-def discard_draft(standing: Standing) -> Changed:
-    """Throw the draft away."""
-    if standing.draft is None:
-        raise NotFound("there is no draft")
-    return Changed(DiscardDraft())
+def discard_draft(shown: Override | None) -> Decide:
+    """Return what throws the draft away; ``shown``: if it still says this."""
+
+    def decide(standing: Standing) -> Changed:
+        if standing.draft is None:
+            raise NotFound("there is no draft")
+        _check_shown(shown, standing.draft.content)
+        return Changed(DiscardDraft())
+
+    return decide
 
 
 def publish(note: str | None, shown: Override | None, coded: ModelSource) -> Decide:
@@ -68,8 +73,7 @@ def publish(note: str | None, shown: Override | None, coded: ModelSource) -> Dec
         if draft is None:
             raise NotFound("there is no draft to publish")
         content = draft.content
-        if shown is not None and shown != content:
-            raise Conflict("the draft is another than was shown", {"content": content.to_json()})
+        _check_shown(shown, content)
         _check_model(content, standing, coded)
         _check_new(content, standing)
         action = "reset" if content == AS_CODED else "published"
@@ -172,6 +176,11 @@ def allow_models(models: tuple[str, ...] | None) -> Decide:
         return Changed(AllowModels(models), "models", detail)
 
     return decide
+
+
+def _check_shown(shown: Override | None, content: Override) -> None:
+    if shown is not None and shown != content:
+        raise Conflict("the draft is another than was shown", {"content": content.to_json()})
 
 
 def _check_model(content: Override, standing: Standing, coded: ModelSource) -> None:

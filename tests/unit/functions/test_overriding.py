@@ -469,6 +469,19 @@ async def test_governance_shows_every_agent_and_the_audit_who_changed_it(office:
 
 
 @pytest.mark.req("ADM-02")
+async def test_only_the_draft_that_was_shown_is_thrown_away(office: Office) -> None:
+    mine, theirs = {"maxTurns": 3}, {"maxTurns": 4, "toolsOff": ["look"]}
+    await office.over("adminSaveDraft", content=theirs)
+
+    with pytest.raises(Conflict, match="another than was shown") as refused:
+        await office.over("adminDiscardDraft", content=mine)
+
+    assert refused.value.data == {"content": theirs}
+    await office.over("adminDiscardDraft", content=theirs)
+    assert (await office.view())["draft"] is None
+
+
+@pytest.mark.req("ADM-02")
 async def test_a_draft_is_written_over_what_was_shown_or_not_at_all(office: Office) -> None:
     mine, theirs = {"maxTurns": 3}, {"maxTurns": 4, "toolsOff": ["look"]}
     await office.over("adminSaveDraft", content=mine, over="nothing")

@@ -74,7 +74,9 @@ export const api = defineApi({
     Agent & { readonly content: OverrideContent; readonly over?: OverrideContent | "nothing" },
     { readonly content: OverrideContent }
   >("agents:adminSaveDraft"),
-  discardDraft: action<Agent, null>("agents:adminDiscardDraft"),
+  discardDraft: action<Agent & { readonly content: OverrideContent }, null>(
+    "agents:adminDiscardDraft",
+  ),
   publish: action<Noted & { readonly content: OverrideContent }, Published>("agents:adminPublish"),
   reset: action<Noted, Published>("agents:adminReset"),
   restore: action<Noted & { readonly version: number }, Published>("agents:adminRestore"),

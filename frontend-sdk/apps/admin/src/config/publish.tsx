@@ -1,4 +1,4 @@
-/** The draft beside what is in force, and putting it in its place: exactly what is shown. */
+/** The draft beside what is in force: it is published, or thrown away, as it is shown. */
 
 import { type FormEvent, type ReactNode, useState } from "react";
 import { useClient } from "ropewalk/react";
@@ -15,10 +15,10 @@ export function Publish({ view }: { readonly view: OverrideView }): ReactNode {
   const { busy, trouble, act } = useAct();
   const [note, setNote] = useState("");
   if (draft === null) return null;
+  const { content } = draft;
   const publish = async (event: FormEvent) => {
     event.preventDefault();
     const said = note.trim();
-    const content = draft.content;
     const done = await act(() =>
       client.call(api.publish, { agent, content, ...(said !== "" && { note: said }) }),
     );
@@ -31,7 +31,7 @@ export function Publish({ view }: { readonly view: OverrideView }): ReactNode {
         <p className="soft" data-testid="draft-author">
           Saved by {draft.author ?? "somebody"}, <Ago at={draft.at} />
         </p>
-        <Diff before={inForce} after={draft.content} code={code} />
+        <Diff before={inForce} after={content} code={code} />
         <label className="list">
           <span className="soft">Note, for the list of versions</span>
           <input
@@ -57,7 +57,7 @@ export function Publish({ view }: { readonly view: OverrideView }): ReactNode {
             className="grave"
             data-testid="discard-draft"
             disabled={busy}
-            onClick={() => void act(() => client.call(api.discardDraft, { agent }))}
+            onClick={() => void act(() => client.call(api.discardDraft, { agent, content }))}
           >
             Discard the draft
           </button>
