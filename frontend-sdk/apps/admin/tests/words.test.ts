@@ -7,7 +7,7 @@ import { askedOf, localOf, momentOf } from "../src/runs/when.js";
 import { resultsAfter } from "../src/threads/use-fork.js";
 import { barsOver, totalOf } from "../src/ui/bar.js";
 import { ago, bytes, duration } from "../src/ui/moments.js";
-import { distinct } from "../src/ui/pages.js";
+import { joined } from "../src/ui/pages.js";
 import { changesOf, fieldsOf, words } from "../src/ui/values.js";
 
 describe("values", () => {
@@ -99,14 +99,21 @@ test("an hour has sixty bars, also of minutes in which nothing happened", () => 
   expect(totalOf(bars)).toBe(6);
 });
 
-test("what is on two pages is shown once, as the newer page has it", () => {
-  const rows = [
-    { id: "a", at: 2 },
-    { id: "b", at: 1 },
-    { id: "a", at: 1 },
-  ];
+test("a list whose first page moves on loses no row, and shows each once, as it is now", () => {
+  const rows = (words: string) =>
+    words.split(" ").map((word) => ({ id: word.slice(0, 1), at: word.slice(1) }));
+  const shown = (live: string, before: string) =>
+    joined(live === "" ? [] : rows(live), rows(before), ({ id }) => id)
+      .map(({ id, at }) => id + at)
+      .join(" ");
+  const before = "c d e f g";
 
-  expect(distinct(rows, ({ id }) => id)).toEqual(rows.slice(0, 2));
+  expect(shown("c d e", before)).toBe("c d e f g");
+  expect(shown("a b c", before)).toBe("a b c d e f g");
+  expect(shown("g1 c d", before)).toBe("g1 c d e f");
+  expect(shown("c e f1", before)).toBe("c e f1 g");
+  expect(shown("x y z", before)).toBe("x y z c d e f g");
+  expect(shown("", before)).toBe("c d e f g");
 });
 
 test("when a run began is asked as the address says it, and nonsense is not asked", () => {
