@@ -211,6 +211,14 @@ it("IMP-34 the README's other examples compile", async () => {
   expect(await complaints("tsc", "-p", project)).toBe("");
 });
 
+it("IMP-34 the README's sizes are those that are held", async () => {
+  const [begin] = (await fileOf("README.md")).split("## ");
+  const held = JSON.parse(await fileOf(".size-limit.json")) as { name: string; limit: string }[];
+  const named = held.filter(({ name }) => !name.endsWith("all of it"));
+
+  expect(new Set(begin?.match(/[\d.]+ kB/g))).toEqual(new Set(named.map(({ limit }) => limit)));
+});
+
 /** What Vue's compiler knows and TypeScript does not. */
 const VUE_WORDS = `
 declare module "*.vue" {
