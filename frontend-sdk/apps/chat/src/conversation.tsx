@@ -1,7 +1,7 @@
 /** One thread: what was said, what is being said, and what one can say to it. */
 
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type ChatStatus, isBusy, type LiveTurn } from "ropewalk";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ChatStatus, entriesOf, isBusy } from "ropewalk";
 import { useAgentChat } from "ropewalk/react";
 import { agents, api } from "./api.gen.js";
 import { BatchBar } from "./approvals/batch-bar.js";
@@ -12,7 +12,6 @@ import { ConnectionMark } from "./connection-mark.js";
 import { EmptyState } from "./empty-state.js";
 import { Entries } from "./entries.js";
 import { Icon } from "./icons.js";
-import { type Step, stepsOf } from "./steps.js";
 import { useStickToEnd } from "./use-stick-to-end.js";
 
 interface ConversationProps {
@@ -75,7 +74,6 @@ function Thread(props: ConversationProps & { readonly chat: Chat }): ReactNode {
   const [draft, setDraft] = useState("");
   const input = useRef<HTMLTextAreaElement>(null);
   const busy = isBusy(status);
-  const steps = useSteps(messages);
   const writing = live.length > 0;
   const calling = messages.some((message) => message.status === "open");
   const first = messages[0]?.seq === 1 ? messages[0].text : undefined;
@@ -145,7 +143,7 @@ function Thread(props: ConversationProps & { readonly chat: Chat }): ReactNode {
           )}
           <div role="log" aria-label="Conversation" aria-busy={writing} className="log">
             <BranchingProvider chat={chat} said={said}>
-              <Entries entries={inOrder(steps, live)} />
+              <Entries entries={entriesOf({ messages, live })} />
             </BranchingProvider>
           </div>
           {(status === "queued" || status === "running") && !writing && !calling && (
@@ -194,22 +192,4 @@ function Again({ again }: { readonly again: () => void }): ReactNode {
       Try again
     </button>
   );
-}
-
-/** Steps that keep their identity from render to render. */
-function useSteps(messages: Parameters<typeof stepsOf>[0]): readonly Step[] {
-  const before = useRef<readonly Step[]>([]);
-  const steps = useMemo(() => stepsOf(messages, before.current), [messages]);
-  useEffect(() => {
-    before.current = steps;
-  }, [steps]);
-  return steps;
-}
-
-/** What is being said answers what is stored; what waits, or is on its way, comes after it. */
-function inOrder(steps: readonly Step[], live: readonly LiveTurn[]): readonly (Step | LiveTurn)[] {
-  const first = steps.findIndex(({ message }) => message.optimistic);
-  return first < 0
-    ? [...steps, ...live]
-    : [...steps.slice(0, first), ...live, ...steps.slice(first)];
 }

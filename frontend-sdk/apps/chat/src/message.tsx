@@ -6,34 +6,43 @@
  */
 
 import { memo, type ReactNode } from "react";
-import type { ChatMessage, LivePart, LiveTurn, Part, WaitingSend } from "ropewalk";
+import type { ChatMessage, Entry, EntryPart, LivePart, LiveTurn, WaitingSend } from "ropewalk";
 import { Said } from "./branches/edit-message.js";
 import { Under } from "./branches/under.js";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
-import type { Step } from "./steps.js";
 import { ToolCard } from "./tool-card.js";
 
 interface EntryProps {
-  readonly entry: Step | LiveTurn;
+  readonly entry: Entry;
 }
 
-export const Entry = memo(function Entry({ entry }: EntryProps) {
-  if ("parts" in entry) {
-    return (
-      <article
-        className="message assistant live"
-        data-testid="streaming"
-        data-role="assistant"
-        aria-label="Assistant, writing"
-      >
-        {entry.parts.map((part) => (
-          <WrittenPart key={part.part} part={part} />
-        ))}
-      </article>
-    );
-  }
-  const { message, results } = entry;
+export const EntryView = memo(function EntryView({ entry: { message, turn, parts } }: EntryProps) {
+  if (turn) return <Written turn={turn} />;
+  return message && <Stored message={message} parts={parts} />;
+});
+
+function Written({ turn }: { readonly turn: LiveTurn }): ReactNode {
+  return (
+    <article
+      className="message assistant live"
+      data-testid="streaming"
+      data-role="assistant"
+      aria-label="Assistant, writing"
+    >
+      {turn.parts.map((part) => (
+        <WrittenPart key={part.part} part={part} />
+      ))}
+    </article>
+  );
+}
+
+interface StoredProps {
+  readonly message: ChatMessage;
+  readonly parts: readonly EntryPart[];
+}
+
+function Stored({ message, parts }: StoredProps): ReactNode {
   return (
     <article
       className={`message ${message.role}${message.optimistic ? " optimistic" : ""}`}
@@ -46,13 +55,12 @@ export const Entry = memo(function Entry({ entry }: EntryProps) {
       aria-label={message.role === "user" ? "You" : "Assistant"}
     >
       <Said message={message}>
-        {message.parts.map((part, index) => (
+        {parts.map((part, index) => (
           <StoredPart
             // biome-ignore lint/suspicious/noArrayIndexKey: a stored message's parts never move.
             key={index}
             part={part}
             role={message.role}
-            results={results}
           />
         ))}
       </Said>
@@ -65,7 +73,7 @@ export const Entry = memo(function Entry({ entry }: EntryProps) {
       {message.role !== "tool" && <Under message={message} />}
     </article>
   );
-});
+}
 
 function placeOf({ kind, position }: WaitingSend): string {
   if (kind === "signal") return "Read before the next step";
@@ -73,21 +81,20 @@ function placeOf({ kind, position }: WaitingSend): string {
 }
 
 interface PartProps {
-  readonly part: Part;
+  readonly part: EntryPart;
   readonly role: ChatMessage["role"];
-  readonly results: ReadonlyMap<string, ChatMessage>;
 }
 
-function StoredPart({ part, role, results }: PartProps): ReactNode {
+function StoredPart({ part, role }: PartProps): ReactNode {
   switch (part.type) {
     case "text":
       return role === "user" ? <p className="text">{part.text}</p> : <Markdown text={part.text} />;
     case "thinking":
       return <Thinking text={part.text} />;
-    case "tool_call": {
-      const { toolCallId, name, input } = part;
-      return <ToolCard {...{ toolCallId, name, input }} result={results.get(toolCallId)} />;
-    }
+    case "call":
+      return <ToolCard call={part} />;
+    case "draft":
+      return <PreparedCall text={part.text} />;
     case "tool_result":
       return (
         <pre className="text">
@@ -95,6 +102,8 @@ function StoredPart({ part, role, results }: PartProps): ReactNode {
         </pre>
       );
     case "file":
+      // Its address comes from whoever wrote the message.
+      if (!/^https?:/i.test(part.url)) return <p className="text">{part.name ?? part.mediaType}</p>;
       return part.mediaType.startsWith("image/") ? (
         <img className="file" src={part.url} alt={part.name ?? "Attached file"} />
       ) : (

@@ -1,21 +1,17 @@
 /** A tool call: what it was asked, where it stands, what came of it, and a person's decision. */
 
 import { type ReactNode, useRef } from "react";
-import type { ApprovalRecord, ChatMessage } from "ropewalk";
+import type { ApprovalRecord, EntryCall } from "ropewalk";
 import { Approval } from "./approvals/approval.js";
 import { useDeciding } from "./approvals/deciding.js";
 import { Fields } from "./fields.js";
 import { Icon } from "./icons.js";
 
 interface ToolCardProps {
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly input: unknown;
-  /** The message with the result; open while the tool runs. */
-  readonly result: ChatMessage | undefined;
+  readonly call: EntryCall;
 }
 
-type Progress = "waiting" | "running" | "done" | "failed" | "rejected" | "interrupted";
+type Progress = EntryCall["state"] | "rejected";
 
 const WORDS: Record<Progress, string> = {
   waiting: "Needs approval",
@@ -26,15 +22,11 @@ const WORDS: Record<Progress, string> = {
   interrupted: "Interrupted",
 };
 
-export function ToolCard(props: ToolCardProps): ReactNode {
-  const { toolCallId, name, input, result } = props;
+export function ToolCard({ call }: ToolCardProps): ReactNode {
+  const { toolCallId, name, input, result, answer } = call;
   const approval = useDeciding().own.get(toolCallId);
   const card = useRef<HTMLElement>(null);
-  const part = result?.parts.find(
-    (one) => one.type === "tool_result" && one.toolCallId === toolCallId,
-  );
-  const answer = part?.type === "tool_result" ? part : undefined;
-  const progress = progressOf(result, answer?.isError ?? false, approval?.status);
+  const progress = progressOf(call.state, approval?.status);
   const word = approval?.mayDecide ? "Needs your approval" : WORDS[progress];
   return (
     // biome-ignore lint/a11y/useSemanticElements: several calls of one name are no landmarks.
@@ -94,13 +86,9 @@ function Output({ value }: { readonly value: unknown }): ReactNode {
 }
 
 function progressOf(
-  result: ChatMessage | undefined,
-  isError: boolean,
+  state: EntryCall["state"],
   approval: ApprovalRecord["status"] | undefined,
 ): Progress {
   if (approval === "pending") return "waiting";
-  if (approval === "denied") return "rejected";
-  if (result === undefined || result.status === "open") return "running";
-  if (result.status === "interrupted") return "interrupted";
-  return isError || result.status === "failed" ? "failed" : "done";
+  return approval === "denied" ? "rejected" : state;
 }

@@ -1,12 +1,11 @@
 /** One conversation as its person sees it, live; and what an operator sees besides. */
 
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { isBusy } from "ropewalk";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { entriesOf, isBusy } from "ropewalk";
 import { useAgentChat, useAgentState } from "ropewalk/react";
 import { BatchBar } from "../../../chat/src/approvals/batch-bar.js";
 import { DecidingProvider } from "../../../chat/src/approvals/deciding.js";
 import { Entries } from "../../../chat/src/entries.js";
-import { type Step, stepsOf } from "../../../chat/src/steps.js";
 import { api } from "../api.js";
 import { Link, to } from "../router.js";
 import { Json, Tree } from "../ui/json.js";
@@ -31,7 +30,6 @@ export function Thread({ threadKey }: ThreadProps): ReactNode {
 function Conversation({ threadKey }: ThreadProps): ReactNode {
   const chat = useAgentChat(api, { threadKey, run: api.agents.agentRun });
   const { thread, status, messages, live, error } = chat;
-  const steps = useSteps(messages);
   const end = useFollowing(messages.length + live.length);
 
   if (status === "loading") return <Loading what="the conversation" />;
@@ -72,7 +70,7 @@ function Conversation({ threadKey }: ThreadProps): ReactNode {
           )}
           <div role="log" className="log" aria-busy={live.length > 0}>
             <Forking threadKey={thread.key}>
-              <Entries entries={[...steps, ...live]} />
+              <Entries entries={entriesOf({ messages, live })} />
             </Forking>
           </div>
           {error && (
@@ -146,16 +144,6 @@ function StateViewer({ threadKey }: { readonly threadKey: string }): ReactNode {
       )}
     </section>
   );
-}
-
-/** Steps that keep their identity from render to render. */
-function useSteps(messages: Parameters<typeof stepsOf>[0]): readonly Step[] {
-  const before = useRef<readonly Step[]>([]);
-  const steps = useMemo(() => stepsOf(messages, before.current), [messages]);
-  useEffect(() => {
-    before.current = steps;
-  }, [steps]);
-  return steps;
 }
 
 const NEAR_PX = 160;
