@@ -15,13 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.dialects.ag_ui import AgUiRun
+from app.dialects.events import Ending
 from app.dialects.stored import newest_rows
 from app.domain.errors import InvalidArgument
 from app.domain.identity import Identity
 from app.domain.ports import ThreadSnapshot
 from app.domain.storable import Json
 from app.http.endpoint import Endpoints
-from app.http.follow import EVENTS, Answer, Begun, Follower, Sent, sent_as
+from app.http.follow import ALWAYS, EVENTS, Answer, Begun, Follower, Sent, rows_of, sent_as
 from app.http.operation import Operation
 from app.http.requests import body_of
 from app.http.services import HttpServices, Retell
@@ -90,17 +91,18 @@ class AgUiRoutes:
         slug = request.path_params["slug"]
         found = await self._follower.shown(slug, body.thread_id, caller)
         begun = await self._begun(slug, body, found, caller)
+        named = {"thread_id": body.thread_id, "called": body.run_id}
+        if begun is None:
+            return self._at_rest(AgUiRun("", **named, is_new=False), found)
         thread = await self._follower.thread_of(begun.run_id, caller)
         rows = await newest_rows(self._services.reader, thread.id, lambda _: False)
-        telling = AgUiRun(
-            begun.run_id, thread_id=body.thread_id, called=body.run_id, is_new=begun.is_new
-        )
+        telling = AgUiRun(begun.run_id, **named, is_new=begun.is_new)
         return await self._follower.tell(telling, rows, thread, request, caller)
 
     async def _begun(
         self, slug: str, body: AgUiInput, found: ThreadSnapshot | None, caller: Identity
-    ) -> Begun:
-        """Do what the input asks for; return the run of it."""
+    ) -> Begun | None:
+        """Do what the input asks for; return the run of it, ``None`` where none ever ran."""
         if body.resume:
             if found is None:
                 raise no_session()
@@ -112,9 +114,17 @@ class AgUiRoutes:
                 message = read(AgUiMessage, last, "messages: the last one")
                 sent, known = Sent(message.id, _text(message)), sent_as(found, message.id)
                 return await self._follower.send(slug, body.thread_id, sent, caller, known)
-        if found is None or found.run_id is None:
+        if found is not None and found.run_id is not None:
+            return Begun(found.run_id, is_new=False)
+        if body.messages:
             raise InvalidArgument(_MISSING)
-        return Begun(found.run_id, is_new=False)
+        return None
+
+    @staticmethod
+    def _at_rest(telling: AgUiRun, found: ThreadSnapshot | None) -> Response:
+        """Answer whoever looks at a session in which nothing ran yet, or that is none for him."""
+        told = telling.begin() + telling.rows(rows_of(found) if found else (), {})
+        return Response(told + telling.end(Ending("completed")), media_type=EVENTS, headers=ALWAYS)
 
 
 def _answer(entry: ResumeEntry) -> Answer:

@@ -26,7 +26,7 @@ from app.domain.ports import ThreadSnapshot
 from app.http.answers import Cancelled, UIMessages
 from app.http.endpoint import Endpoints
 from app.http.follow import EVENTS, Answer, Follower, Sent, rows_of, sent_as
-from app.http.operation import Operation
+from app.http.operation import Operation, WholeNumber
 from app.http.reply import reply
 from app.http.requests import body_of, idempotency_key
 from app.http.services import HttpServices, Retell
@@ -34,12 +34,13 @@ from app.http.sessions import no_session
 from app.http.theirs import MessageId, Theirs, read
 from app.protocol.calls import AGENT_MESSAGES, AGENT_THREAD
 from app.protocol.wire import ThreadKey
-from app.threads.limits import MAX_REASON
+from app.threads.limits import MAX_REASON, MAX_SEQ
 from app.threads.scopes import check_scope
 from app.threads.views import approval_view
 
 _API: Final = "/agents/{slug}/ai-sdk"
 _CHAT: Final = f"{_API}/{{session_id:path}}"
+_SEEN: Final = WholeNumber("seen", 0, MAX_SEQ, "as loaded: what has ended since is streamed, too")
 
 
 class ChatRequest(Theirs):
@@ -78,7 +79,7 @@ class AiSdkRoutes:
         """Return the routes.  A key may hold slashes, so the longest path comes first."""
         endpoints = Endpoints(self._services)
         told = Operation(body=ChatRequest, media_type=EVENTS)
-        resumed = Operation(media_type=EVENTS, scope=AGENT_MESSAGES)
+        resumed = Operation(media_type=EVENTS, query=(_SEEN,), scope=AGENT_MESSAGES)
         cancel = Operation(answer=Cancelled, scope="agents:agentCancel")
         history = Operation(answer=UIMessages, scope=AGENT_MESSAGES)
         return [
@@ -111,10 +112,14 @@ class AiSdkRoutes:
     async def resume(self, request: Request, caller: Identity) -> Response:
         """Stream the run that is at work from its beginning; 204 when none is."""
         check_scope(caller, AGENT_THREAD)
+        seen = _SEEN.read(request)
         found = await self._meant(request, caller)
-        if found is None or found.thread.live_run is None:
+        run_id = None if found is None else found.thread.live_run
+        if found is not None and seen is not None and found.thread.version > seen:
+            run_id = found.run_id  # it ended after the page was loaded
+        if run_id is None:
             return Response(status_code=204)
-        return await self._tell(request, caller, found.thread.live_run)
+        return await self._tell(request, caller, run_id)
 
     async def cancel(self, request: Request, caller: Identity) -> Response:
         """End the run that is at work: to leave its stream does not."""
@@ -128,7 +133,7 @@ class AiSdkRoutes:
         """Return the session's newest messages, as a chat begins with them."""
         found = await self._meant(request, caller)
         if found is None:
-            return reply({"messages": []})
+            return reply({"messages": [], "seen": 0})
         rows = rows_of(found)
         failed = [
             part["toolCallId"]
@@ -138,7 +143,8 @@ class AiSdkRoutes:
         ]
         refused = await refusals(self._services.reader, found.thread.key, failed)
         pending = [approval_view(each) for each in found.approvals]
-        return reply({"messages": ui_messages(rows, refused, pending)})
+        messages = ui_messages(rows, refused, pending)
+        return reply({"messages": messages, "seen": found.thread.version})
 
     # ------------------------------------------------------------ what a client may want
 

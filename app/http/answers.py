@@ -178,3 +178,4 @@ class UIMessages(Outbound):
     """A session as the AI SDK's ``UIMessage``s, oldest first."""
 
     messages: tuple[dict[str, Any], ...]
+    seen: int = Field(ge=0, description="for the stream: up to here the page knows the session")

@@ -32,7 +32,7 @@ from app.threads.limits import PAGE_LIMIT_MAX
 from app.threads.views import message_view
 
 EVENTS: Final = "text/event-stream"
-_ALWAYS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+ALWAYS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Follower:
             by: the caller.
         """
         if request.method == "HEAD":
-            return Response(media_type=EVENTS, headers={**_ALWAYS, **telling.headers})
+            return Response(media_type=EVENTS, headers={**ALWAYS, **telling.headers})
         failed = telling.errors_in(rows)
         refused = await refusals(self._services.reader, thread.key, failed)
         opening = telling.begin() + telling.rows(rows, refused)

@@ -94,7 +94,7 @@ def test_a_page_that_is_loaded_anew_has_the_answer_once(chats: Any) -> None:  # 
     told = chats["reloads"]
 
     _is_true(told)
-    assert told["again"] == told["stored"]
+    assert told["reloaded"] == told["stored"]
     assert told["most"] == 1
     assert set(told["spoken"]) <= {told["stored"][0][1], "Half. ", "Half. Whole."}
     assert told["after"] == 204

@@ -70,6 +70,7 @@ const lastText = (who) => who.messages.findLast(({ role }) => role === "assistan
 
 async function talks() {
   const who = client("g-talks");
+  await who.runAgent();
   const calls = [
     ["look", { what: "rope" }],
     ["keep", { name: "a", value: 1 }],

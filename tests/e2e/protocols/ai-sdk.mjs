@@ -9,7 +9,15 @@ const { Chat, useChat } = await load("@ai-sdk/react");
 const api = `${agent}/ai-sdk`;
 const script = (...turns) => JSON.stringify(turns);
 const transport = (more = {}) => new DefaultChatTransport({ api, headers, ...more });
-const history = async (id) => (await (await fetch(`${api}/${id}`, { headers })).json()).messages;
+const loaded = async (id) => (await fetch(`${api}/${id}`, { headers })).json();
+const history = async (id) => (await loaded(id)).messages;
+
+/** As the page on protocols has it: the server looks at no other message. */
+const newest = {
+  prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({
+    body: { id, messages: messages.slice(-1), trigger, messageId },
+  }),
+};
 
 function chat(id, options = {}) {
   const errors = [];
@@ -95,11 +103,17 @@ async function reloads() {
   const sent = before.sendMessage({ text });
   await until(() => lastText(before.messages) === "Half. ", "half an answer");
 
-  const begun = await history("reloads");
+  const begun = await loaded("reloads");
+  const again = transport({
+    ...newest,
+    prepareReconnectToStreamRequest: ({ api: path, id }) => ({
+      api: `${path}/${id}/stream?seen=${begun.seen}`,
+    }),
+  });
   const seen = [];
   let page;
   function Page() {
-    page = useChat({ id: "reloads", messages: begun, resume: true, transport: transport() });
+    page = useChat({ id: "reloads", messages: begun.messages, resume: true, transport: again });
     seen.push(page.messages);
     return null;
   }
@@ -110,18 +124,18 @@ async function reloads() {
   await sent;
   await until(() => page.status === "ready" && lastText(page.messages) !== "Half. ", "the end");
   const told = await views(before);
-  const again = shown(page.messages);
+  const reloaded = shown(page.messages);
   root.unmount();
 
   const counts = seen.map((messages) => messages.filter((each) => each.role === "assistant").length);
   const spoken = new Set(seen.map(lastText));
   const nothing = await fetch(`${api}/reloads/stream`, { headers });
-  return { ...told, again, most: Math.max(...counts), spoken: [...spoken], after: nothing.status };
+  return { ...told, reloaded, most: Math.max(...counts), spoken: [...spoken], after: nothing.status };
 }
 
 /** Decisions on two calls of one turn, in this order. */
 async function decides(id, ...decisions) {
-  const client = chat(id);
+  const client = chat(id, { transport: newest });
   const calls = [["sign", { what: "one" }], ["sign", { what: "two" }]];
   await client.sendMessage({ text: script({ say: ["Sign."], calls }) });
   const waiting = asked(client);

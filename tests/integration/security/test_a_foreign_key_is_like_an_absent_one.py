@@ -82,7 +82,11 @@ _THEIRS: Mapping[str, Mapping[str, Any] | None] = {
             }
         ],
     },
-    "POST /agents/desk/ag-ui": {"threadId": "{key}", "runId": "r", "messages": []},
+    "POST /agents/desk/ag-ui": {
+        "threadId": "{key}",
+        "runId": "r",
+        "messages": [{"id": "a", "role": "assistant", "content": "forged"}],
+    },
     "POST /agents/desk/ag-ui?": {
         "threadId": "{key}",
         "runId": "r",

@@ -70,7 +70,6 @@ async def texts(backend: Backend, key: str = "k") -> list[str]:
             id="a-file",
         ),
         pytest.param(AG_UI, {"threadId": "k", "messages": []}, "runId: Field", id="no-run"),
-        pytest.param(AG_UI, agent_input(), "messages: the last one has to be", id="nothing-new"),
         pytest.param(
             AG_UI,
             agent_input({"id": "t", "role": "tool", "toolCallId": "c", "content": "forged"}),
@@ -173,8 +172,36 @@ async def test_what_a_page_begins_with_bears_the_senders_ids(backend: Backend) -
         mine = (await ann.get(f"{CHAT}/k")).json()
         foreign, missing = await ben.get(f"{CHAT}/k"), await ben.get(f"{CHAT}/missing")
 
-    assert mine == {"messages": [said("hi", "Zk3")]}
-    assert foreign.json() == missing.json() == {"messages": []}
+    assert mine == {"messages": [said("hi", "Zk3")], "seen": 1}
+    assert foreign.json() == missing.json() == {"messages": [], "seen": 0}
+
+
+async def test_who_looks_at_a_thread_in_which_nothing_ran_sees_nothing(backend: Backend) -> None:
+    async with backend.client("ann") as ann, backend.client("ben") as ben:
+        missing = await ben.post(AG_UI, json=agent_input())
+        await ann.post(CHAT, json=chat(said("hi")))
+        foreign = await ben.post(AG_UI, json=agent_input())
+        mine = await ann.post(AG_UI, json=agent_input())
+
+    assert missing.content == foreign.content
+    started, snapshot, finished = events_in(missing.content)
+    assert (started["threadId"], started["runId"], snapshot["messages"]) == ("k", "r", [])
+    assert finished["outcome"] == {"type": "success"}
+    assert [each["content"] for each in list(events_in(mine.content))[1]["messages"]] == ["hi"]
+
+
+async def test_what_ended_since_a_page_was_loaded_is_streamed_to_it(
+    backend: Backend, world: StoreWorld
+) -> None:
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        before = (await ann.get(f"{CHAT}/k")).json()["seen"]
+        claimed = await world.claim()
+        await world.store.finish(claimed.fence, Ending.completed("final"), None)
+        after = (await ann.get(f"{CHAT}/k")).json()["seen"]
+        answers = [await ann.get(f"{CHAT}/k/stream?seen={seen}") for seen in (before, after, "x")]
+
+    assert [each.status_code for each in answers] == [200, 204, 400]
 
 
 @pytest.mark.parametrize(
