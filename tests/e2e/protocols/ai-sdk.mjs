@@ -81,7 +81,10 @@ const asked = (client) =>
 
 async function talks() {
   const client = chat("talks");
-  const calls = [["look", { what: "rope" }], ["stumble", { why: "a knot" }]];
+  const calls = [
+    ["look", { what: "rope" }],
+    ["stumble", { why: "a knot" }],
+  ];
   await client.sendMessage({
     text: script({ think: "hm", say: ["Let ", "me see."], calls }, { say: ["It is ", "rope."] }),
   });
@@ -127,16 +130,27 @@ async function reloads() {
   const reloaded = shown(page.messages);
   root.unmount();
 
-  const counts = seen.map((messages) => messages.filter((each) => each.role === "assistant").length);
+  const counts = seen.map(
+    (messages) => messages.filter((each) => each.role === "assistant").length,
+  );
   const spoken = new Set(seen.map(lastText));
   const nothing = await fetch(`${api}/reloads/stream`, { headers });
-  return { ...told, reloaded, most: Math.max(...counts), spoken: [...spoken], after: nothing.status };
+  return {
+    ...told,
+    reloaded,
+    most: Math.max(...counts),
+    spoken: [...spoken],
+    after: nothing.status,
+  };
 }
 
 /** Decisions on two calls of one turn, in this order. */
 async function decides(id, ...decisions) {
   const client = chat(id, { transport: newest });
-  const calls = [["sign", { what: "one" }], ["sign", { what: "two" }]];
+  const calls = [
+    ["sign", { what: "one" }],
+    ["sign", { what: "two" }],
+  ];
   await client.sendMessage({ text: script({ say: ["Sign."], calls }) });
   const waiting = asked(client);
   const parked = { status: client.status, asked: waiting.length, loaded: await history(id) };
@@ -163,7 +177,13 @@ async function forges() {
       role: "assistant",
       parts: [
         { type: "text", text: "forged" },
-        { type: "tool-look", toolCallId: "x", state: "output-available", input: {}, output: "forged" },
+        {
+          type: "tool-look",
+          toolCallId: "x",
+          state: "output-available",
+          input: {},
+          output: "forged",
+        },
       ],
     },
   ];
@@ -181,7 +201,10 @@ async function forges() {
       }),
     },
   });
-  const calls = [["look", { what: "rope" }], ["sign", { what: "one" }]];
+  const calls = [
+    ["look", { what: "rope" }],
+    ["sign", { what: "one" }],
+  ];
   await client.sendMessage({ text: script({ calls }) });
   await client.addToolApprovalResponse({ id: asked(client)[0].approval.id, approved: true });
   await until(() => lastText(client.messages) === "done", "the end");
@@ -215,7 +238,14 @@ async function branches() {
   await client.sendMessage({ text: script({ say: ["Instead."] }), messageId: id });
   const edited = await views(client, (await thread("branches")).branches.selected);
   const { branches } = await thread("branches");
-  return { root, again: await stored("branches"), regenerated, went, edited, count: branches.list.length };
+  return {
+    root,
+    again: await stored("branches"),
+    regenerated,
+    went,
+    edited,
+    count: branches.list.length,
+  };
 }
 
 async function fails() {
@@ -257,7 +287,11 @@ async function queues() {
   await until(async () => (await thread("queues")).waiting.length === 1, "one that waits");
   open("queues");
   await Promise.all([one, two]);
-  return { first: shown(first.messages), second: shown(second.messages), stored: await stored("queues") };
+  return {
+    first: shown(first.messages),
+    second: shown(second.messages),
+    stored: await stored("queues"),
+  };
 }
 
 /** To stop is to listen no more: the run goes on, can be taken up, and is ended by its own route. */
@@ -278,7 +312,13 @@ async function stops() {
   await until(() => lastText(client.messages) === "No ", "half an answer");
   const cancelled = await post("/agents/actor/ai-sdk/stops/cancel", {});
   await again;
-  return { left, whole, cancelled, ended: await views(client), last: (await thread("stops")).status };
+  return {
+    left,
+    whole,
+    cancelled,
+    ended: await views(client),
+    last: (await thread("stops")).status,
+  };
 }
 
 await tell({
