@@ -31,6 +31,9 @@ import {
 
 /** Token frames may come faster than anybody can look. */
 const TOKEN_NOTICE_MS = 16;
+/** A page that draws for 1 ms is left alone for so many. */
+const IDLE_SHARE = 2;
+const MAX_NOTICE_MS = 250;
 const RETRY_MS = 1_000;
 
 /** What is known of a query. */
@@ -248,15 +251,22 @@ export class Subscription {
       : { value, error, loading };
   }
 
-  /** Tell of tokens at once, and then at most once per frame of a screen. */
-  #notice(): void {
+  /**
+   * Tell of tokens at once, and then at most once per frame of a screen, or more seldom where
+   * drawing takes longer than that: a timer that is late says how busy the page is with it.
+   */
+  #notice(pauseMs = TOKEN_NOTICE_MS): void {
     if (this.#noticing) return;
     this.#noticing = true;
+    const { now, after } = this.#environment;
     const told = this.state.get();
+    const begun = now();
     this.state.notify();
-    this.#environment.after(TOKEN_NOTICE_MS, () => {
+    after(pauseMs, () => {
       this.#noticing = false;
-      if (this.state.get() !== told) this.#notice();
+      if (this.state.get() === told) return;
+      const lateMs = now() - begun - pauseMs;
+      this.#notice(Math.min(TOKEN_NOTICE_MS + lateMs * IDLE_SHARE, MAX_NOTICE_MS));
     });
   }
 }
