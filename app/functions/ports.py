@@ -98,6 +98,8 @@ class ThreadWriter(Protocol):
     async def append(self, key: str, message: NewMessage) -> int | None:
         """Append a message and return its ``seq``; ``None``: no such thread.
 
+        A root's key means the branch that is shown.
+
         Raises:
             Conflict: the thread has an unfinished run.
         """

@@ -20,6 +20,11 @@ VALUES ($1, $2, $3, $4, $5, 'completed', 1)
 RETURNING version
 """
 _LOCK = f"{THREADS} WHERE t.key = $1 FOR NO KEY UPDATE"
+_LOCK_MEANT = f"""
+{THREADS} WHERE t.id = (SELECT coalesce(k.branch, k.id) FROM agent_threads k WHERE k.key = $1)
+   FOR NO KEY UPDATE
+"""
+"""What is said under a root's key is said where the conversation goes on: in the branch on show."""
 _APPEND = """
 WITH m AS (
     INSERT INTO agent_messages (id, key, thread, run, seq, version, role, status, parts, author,
@@ -58,7 +63,7 @@ class PostgresThreadWriter:
         """See ``ThreadWriter.append``."""
 
         async def work(connection: Connection) -> tuple[Thread, int] | None:
-            thread = await _locked(connection, key)
+            thread = await _locked(connection, _LOCK_MEANT, key)
             if thread is None:
                 return None
             if thread.live_run is not None:
@@ -79,7 +84,7 @@ class PostgresThreadWriter:
         """See ``ThreadWriter.rename``."""
 
         async def work(connection: Connection) -> tuple[str, int] | None:
-            thread = await _locked(connection, key)
+            thread = await _locked(connection, _LOCK, key)
             if thread is None:
                 return None
             (row,) = await connection.fetch(_RENAME, thread.id, title)
@@ -91,6 +96,6 @@ class PostgresThreadWriter:
         return written is not None
 
 
-async def _locked(executor: Executor, key: str) -> Thread | None:
-    rows = await executor.fetch(_LOCK, key)
+async def _locked(executor: Executor, lock: str, key: str) -> Thread | None:
+    rows = await executor.fetch(lock, key)
     return thread_from(rows[0]) if rows else None

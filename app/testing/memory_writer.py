@@ -31,7 +31,7 @@ class MemoryThreadWriter:
 
     async def append(self, key: str, message: NewMessage) -> int | None:
         """See ``ThreadWriter.append``."""
-        thread = self._db.by_key(key)
+        thread = self._db.meant(key)
         if thread is None:
             return None
         if thread.live_run is not None:

@@ -17,6 +17,7 @@ from app.store.branches import PostgresBranches
 from app.store.transactions import PostgresTransactions
 from app.testing.memory_store import MemoryRunStore
 from app.testing.memory_transactions import MemoryTransactions
+from tests.contract.test_thread_writer import a_message, writer_of
 from tests.support.store_world import (
     AGENT,
     IDS,
@@ -240,6 +241,21 @@ async def test_what_is_said_to_the_root_is_said_to_the_branch_on_show(branching:
     assert await world.store.signal(signal) == woken
     assert (await branching.texts(branch))[-1] == "[message] hello\n"
     assert await branching.texts() == ["one", "re: one"]
+
+
+async def test_what_is_appended_to_the_root_is_read_by_the_next_run_of_the_branch_on_show(
+    branching: Branching,
+) -> None:
+    await branching.say("one")
+    branch = await branching.branch("chat", 0, "uno")
+
+    seq = await writer_of(branching.world).append("chat", a_message("by hand"))
+    await branching.say("two")
+
+    assert seq == 3
+    assert await branching.texts(branch) == ["uno", "re: uno", "by hand", "two", "re: two"]
+    assert await branching.texts() == ["one", "re: one"]
+    assert await writer_of(branching.world).append(branch, a_message("again")) == 6
 
 
 async def test_a_branch_is_told_whose_it_is_and_a_thread_alone_is_told_nothing(

@@ -14,13 +14,18 @@ from app.testing.memory_writer import MemoryThreadWriter
 from tests.support.store_world import IDS, StoreWorld, an_answer
 
 
-@pytest.fixture
-def writer(world: StoreWorld) -> ThreadWriter:
-    """The writer over the world's own database."""
+def writer_of(world: StoreWorld) -> ThreadWriter:
+    """Return the writer over the world's own database."""
     database = world.store._db  # type: ignore[attr-defined]  # both stores keep it there
     if isinstance(world.store, PostgresRunStore):
         return PostgresThreadWriter(database, world.around.announce)
     return MemoryThreadWriter(database, world.around.announce)
+
+
+@pytest.fixture
+def writer(world: StoreWorld) -> ThreadWriter:
+    """The writer over the world's own database."""
+    return writer_of(world)
 
 
 def a_message(text: str, role: Role = Role.USER) -> NewMessage:
