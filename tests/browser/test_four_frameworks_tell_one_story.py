@@ -102,7 +102,6 @@ def test_a_conversation_in_three_tabs_is_one(
     expect(desk.card("Done", "look_up")).to_have_count(2)
     agree(dev, [desk])
     assert desk.bubbles_seen() == {1}
-    assert len(desk.lengths_seen()) > 5
 
     other = examples.open(app, desk.key)
     phone = examples.open(app, desk.key, size=PHONE)
@@ -198,7 +197,6 @@ def test_an_element_in_a_plain_page_does_the_same(
     desk.send(WEATHER)
     agree(dev, [desk, other, phone])
     assert desk.bubbles_seen() == {1}
-    assert len(desk.lengths_seen()) > 5
     expect(desk.page.locator("[aria-live=polite]")).to_have_text(str(last_text(dev, desk.key)))
 
     desk.send(REFUNDS)

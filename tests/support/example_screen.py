@@ -57,19 +57,15 @@ class ExampleScreen:
         self.page.get_by_role("textbox", name=name).fill(text)
 
     def watch(self, text: str) -> None:
-        """Look at every change from now on: at bubbles with this text, and at what grows."""
+        """Count the bubbles with this text at every change from now on, from the first one on."""
         self.page.evaluate(
             """text => {
                 window.bubbleCounts = new Set();
-                window.lengths = new Set();
                 const root = document.querySelector("ropewalk-chat")?.shadowRoot ?? document.body;
-                const all = selector => [...root.querySelectorAll(selector)];
                 new MutationObserver(() => {
-                    const said = all('article[aria-label="You"] p');
+                    const said = [...root.querySelectorAll('article[aria-label="You"] p')];
                     const same = said.filter(node => node.textContent === text).length;
                     if (same > 0 || window.bubbleCounts.size > 0) window.bubbleCounts.add(same);
-                    for (const node of all('article[aria-label="Assistant, writing"]'))
-                        window.lengths.add(node.textContent.length);
                 }).observe(root, {
                     subtree: true, childList: true, characterData: true, attributes: true,
                 });
@@ -80,10 +76,6 @@ class ExampleScreen:
     def bubbles_seen(self) -> set[int]:
         """Return how many of those bubbles there ever were at a time."""
         return set(self.page.evaluate("[...window.bubbleCounts]"))
-
-    def lengths_seen(self) -> list[int]:
-        """Return how long what was being written ever was."""
-        return sorted(self.page.evaluate("[...window.lengths]"))
 
     def expect_status(self, *statuses: str) -> None:
         """Wait until the conversation has one of these statuses."""

@@ -1,14 +1,12 @@
 /**
- * The messages, each with an element that stays while the message does: the one that showed the
- * growing text goes on to show the stored message, so nothing jumps and a selection holds.
+ * What stands in the conversation, each with an element that stays as long as it does: the one that
+ * showed the growing text goes on to show the stored message, so nothing jumps and a selection holds.
  */
 
-import type { ChatMessage, ChatState, LiveTurn, PendingApproval } from "../core/index.js";
+import { type ChatMessage, type ChatState, type Entry, entriesOf } from "../core/index.js";
 import type { Decide } from "./approval.js";
 import { attribute, make, type Shown, say } from "./dom.js";
-import { type Entry, entriesOf } from "./entries.js";
-import { type AnyPart, kindOf, type ShownPart, shownPart } from "./parts.js";
-import { toolCard } from "./tool-card.js";
+import { type ShownPart, shownPart } from "./parts.js";
 
 /** Silent by itself: `view.ts` says a message aloud when it is whole, not word by word. */
 export function messageLog(decide: Decide): Shown<ChatState> {
@@ -31,9 +29,8 @@ export function messageLog(decide: Decide): Shown<ChatState> {
       }
       let place = node.firstChild;
       for (const entry of entries) {
-        const { key, of } = entry;
-        const one = shown.get(key) ?? ("inputHash" in of ? asked(decide) : message(decide));
-        shown.set(key, one);
+        const one = shown.get(entry.key) ?? bubble(decide);
+        shown.set(entry.key, one);
         one.show(entry);
         if (one.node === place) place = place.nextSibling;
         else node.insertBefore(one.node, place);
@@ -42,54 +39,39 @@ export function messageLog(decide: Decide): Shown<ChatState> {
   };
 }
 
-/** A call that waits for a person and whose message is not here. */
-function asked(decide: Decide): Shown<Entry> {
-  const { node, show } = toolCard(decide);
-  return {
-    node,
-    show({ of }) {
-      const approval = of as PendingApproval;
-      show({ name: approval.name, input: approval.input, approval });
-    },
-  };
-}
-
-interface Placed extends ShownPart {
-  readonly part: AnyPart;
-}
-
-function message(decide: Decide): Shown<Entry> {
+function bubble(decide: Decide): Shown<Entry> {
   const note = make("p", { part: "note" });
   const node = make("article", {}, note);
-  let placed: readonly Placed[] = [];
-  const place = (part: AnyPart, old: Placed | undefined, around: Entry): Placed => {
-    const kind = kindOf(part);
-    const isSame = old && kindOf(old.part) === kind;
-    const one = isSame ? old : shownPart(part, decide);
-    if (!isSame) {
-      note.before(one.node);
-      old?.node.replaceWith(one.node);
-    }
-    // A call that did not change may still have got a result, or a question.
-    if (old?.part !== part || kind === "tool_call") one.show(part, around);
-    return { ...one, part };
-  };
+  let before: Entry | undefined;
+  let placed: readonly ShownPart[] = [];
   return {
     node,
     show(entry) {
-      const of = entry.of as ChatMessage | LiveTurn;
-      const stored = "role" in of ? of : undefined;
-      for (const gone of placed.slice(of.parts.length)) gone.node.remove();
-      placed = of.parts.map((part, index) => place(part, placed[index], entry));
-      say(note, stored && noteOn(stored));
-      attribute(node, "part", `message ${stored?.role ?? "assistant writing"}`);
-      attribute(node, "aria-label", stored ? NAMES[stored.role] : "Assistant, writing");
-      attribute(node, "data-message-id", stored?.id);
+      if (entry === before) return;
+      const { parts, role, message, turn } = entry;
+      for (const gone of placed.slice(parts.length)) gone.node.remove();
+      placed = parts.map((part, index) => {
+        const old = placed[index];
+        const was = before?.parts[index];
+        const isSame = old && was?.type === part.type;
+        const one = isSame ? old : shownPart(part.type, decide);
+        if (!isSame) {
+          note.before(one.node);
+          old?.node.replaceWith(one.node);
+        }
+        if (part !== was) one.show(part, turn !== undefined);
+        return one;
+      });
+      before = entry;
+      say(note, message && noteOn(message));
+      attribute(node, "part", `message ${role}${turn ? " writing" : ""}`);
+      attribute(node, "aria-label", `${NAMES[role]}${turn ? ", writing" : ""}`);
+      attribute(node, "data-message-id", message?.id);
     },
   };
 }
 
-const NAMES: Record<ChatMessage["role"], string> = {
+const NAMES: Record<Entry["role"], string> = {
   user: "You",
   assistant: "Assistant",
   tool: "Tool",

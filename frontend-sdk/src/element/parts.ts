@@ -1,40 +1,27 @@
-/** The parts of a message, stored or still being written, each as an element that is told of changes. */
+/** The parts of an entry, stored or still being written, each as an element that is told of changes. */
 
-import type { ChatMessage, LivePart, Part, PendingApproval } from "../core/index.js";
+import type { EntryPart } from "../core/index.js";
 import { webAddress } from "./address.js";
 import type { Decide } from "./approval.js";
 import { growing, make, readable } from "./dom.js";
 import { toolCard } from "./tool-card.js";
 
-export type AnyPart = Part | LivePart;
-
-/** What a message's parts need to know of the rest of the conversation. */
-export interface Around {
-  readonly resultOf: (toolCallId: string) => ChatMessage | undefined;
-  readonly approvalOf: (toolCallId: string) => PendingApproval | undefined;
-}
-
 export interface ShownPart {
   readonly node: HTMLElement;
-  /** Parts of one kind come to the same element, over and over. */
-  readonly show: (part: AnyPart, around: Around) => void;
+  /** Parts of one type come to the same element, over and over. */
+  readonly show: (part: EntryPart, isWritten: boolean) => void;
 }
 
-/** Return the word for a part, the same while it is written and when it is stored. */
-export function kindOf(part: AnyPart): AnyPart[keyof AnyPart] | string {
-  return "kind" in part ? part.kind : part.type;
-}
-
-/** Return an element for parts like this one; `decide` answers calls that wait. */
-export function shownPart(like: AnyPart, decide: Decide): ShownPart {
-  switch (kindOf(like)) {
+/** Return an element for parts of a type; `decide` answers calls that wait. */
+export function shownPart(type: EntryPart["type"], decide: Decide): ShownPart {
+  switch (type) {
     case "text":
       return written("text");
     case "thinking":
       return thinking();
-    case "tool_args":
+    case "draft":
       return preparedCall();
-    case "tool_call":
+    case "call":
       return call(decide);
     case "file":
       return file();
@@ -54,12 +41,11 @@ function thinking(): ShownPart {
   const node = make("details", { part: "thinking" }, summary, said.node);
   return {
     node,
-    show(part, around) {
-      const isWritten = "kind" in part;
+    show(part, isWritten) {
       // It closes when it is done; whoever opens it again has it open.
       if (isWritten || summary.textContent !== "Thought") node.open = isWritten;
       summary.textContent = isWritten ? "Thinking" : "Thought";
-      said.show(part, around);
+      said.show(part, isWritten);
     },
   };
 }
@@ -73,14 +59,7 @@ function preparedCall(): ShownPart {
 
 function call(decide: Decide): ShownPart {
   const { node, show } = toolCard(decide);
-  return {
-    node,
-    show(part, { resultOf, approvalOf }) {
-      if (!("toolCallId" in part && "input" in part)) return;
-      const { toolCallId, name, input } = part;
-      show({ name, input, result: resultOf(toolCallId), approval: approvalOf(toolCallId) });
-    },
-  };
+  return { node, show: (part) => "state" in part && show(part) };
 }
 
 function file(): ShownPart {

@@ -7,7 +7,7 @@ const read = (path: string) =>
   readFileSync(new URL(`../../examples/${path}`, import.meta.url), "utf8");
 
 describe.each(["vue", "solid", "svelte"])("the example in %s", (name) => {
-  it.each(["backend.ts", "bubbles.ts", "threads.ts", "style.css"])("has the same %s", (file) => {
+  it.each(["backend.ts", "threads.ts", "words.ts", "style.css"])("has the same %s", (file) => {
     expect(read(`${name}/src/${file}`)).toBe(read(`react/src/${file}`));
   });
 });

@@ -2,15 +2,15 @@
 
 import { type SubmitEvent, useState } from "react";
 import type { PendingApproval } from "ropewalk";
-import { argumentsIn, readable } from "./bubbles.js";
-import type { Chat } from "./message.js";
+import type { Actions } from "./message.js";
+import { argumentsIn, readable } from "./words.js";
 
 interface ApprovalProps {
   readonly approval: PendingApproval;
-  readonly chat: Chat;
+  readonly actions: Actions;
 }
 
-export function Approval({ approval, chat }: ApprovalProps) {
+export function Approval({ approval, actions }: ApprovalProps) {
   const [answering, setAnswering] = useState<"reject" | "edit">();
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
@@ -33,8 +33,8 @@ export function Approval({ approval, chat }: ApprovalProps) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     void decide(async () => {
-      if (answering === "reject") await chat.reject(approval, text.trim());
-      else await chat.edit(approval, argumentsIn(text));
+      if (answering === "reject") await actions.reject(approval, text.trim());
+      else await actions.edit(approval, argumentsIn(text));
     });
   };
   return (
@@ -45,7 +45,7 @@ export function Approval({ approval, chat }: ApprovalProps) {
             type="button"
             className="primary"
             disabled={busy}
-            onClick={() => void decide(() => chat.approve(approval))}
+            onClick={() => void decide(() => actions.approve(approval))}
           >
             Approve
           </button>

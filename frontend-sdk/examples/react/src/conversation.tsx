@@ -1,12 +1,12 @@
 /** One conversation: what was said, what is being said, and what one can say to it. */
 
-import { type KeyboardEvent, type SubmitEvent, useState } from "react";
-import { isBusy } from "ropewalk";
+import { type KeyboardEvent, type SubmitEvent, useMemo, useState } from "react";
+import { entriesOf, isBusy } from "ropewalk";
 import { useAgentChat, useConnection } from "ropewalk/react";
 import { AGENT, api } from "./backend.js";
-import { bubblesOf, quietly, statusWord } from "./bubbles.js";
 import { Message } from "./message.js";
 import { keep } from "./threads.js";
+import { isLast, quietly, statusWord } from "./words.js";
 
 const CALLS = {
   run: api.agents.agentRun,
@@ -17,6 +17,12 @@ const CALLS = {
 export function Conversation({ threadKey }: { readonly threadKey: string }) {
   const chat = useAgentChat(api, { threadKey, ...CALLS });
   const connection = useConnection();
+  // The same functions as long as the conversation is the same one.
+  const { approve, reject, edit, regenerate, selectBranch } = chat;
+  const actions = useMemo(
+    () => ({ approve, reject, edit, regenerate, selectBranch }),
+    [approve, reject, edit, regenerate, selectBranch],
+  );
   const title = chat.thread?.title ?? chat.messages[0]?.text ?? "New conversation";
 
   const send = (text: string) => {
@@ -46,8 +52,14 @@ export function Conversation({ threadKey }: { readonly threadKey: string }) {
               Earlier messages
             </button>
           )}
-          {bubblesOf(chat).map((bubble) => (
-            <Message key={bubble.key} bubble={bubble} chat={chat} />
+          {entriesOf(chat).map((entry) => (
+            <Message
+              key={entry.key}
+              entry={entry}
+              ways={chat.branches.find(({ messageId }) => messageId === entry.message?.id)}
+              isLast={isLast(entry, chat)}
+              actions={actions}
+            />
           ))}
         </div>
       </div>

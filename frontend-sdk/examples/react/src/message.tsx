@@ -1,80 +1,103 @@
-/** A bubble: its pieces, and what can be done about it. */
+/** What one of them said: text, thoughts, calls and files; and what can be done about it. */
 
-import type { AgentChat } from "ropewalk/react";
+import { memo } from "react";
+import type { AgentChatActions, Alternatives, Entry, EntryCall, EntryPart } from "ropewalk";
 import { Approval } from "./approval.js";
-import type { api } from "./backend.js";
-import { type Bubble, type Call, type Piece, quietly, readable } from "./bubbles.js";
+import { isWeb, labelOf, noteOn, quietly, readable, stateWord } from "./words.js";
 
-export type Chat = AgentChat<typeof api.agents.agentRun>;
+export type Actions = Pick<
+  AgentChatActions,
+  "approve" | "reject" | "edit" | "regenerate" | "selectBranch"
+>;
 
 interface MessageProps {
-  readonly bubble: Bubble;
-  readonly chat: Chat;
+  readonly entry: Entry;
+  /** Where the conversation has gone on in other ways, too. */
+  readonly ways: Alternatives | undefined;
+  readonly isLast: boolean;
+  readonly actions: Actions;
 }
 
-export function Message({ bubble, chat }: MessageProps) {
-  const { role, label, messageId, pieces, note, ways, again } = bubble;
+/** Drawn again when it changes itself: an entry is the same object as long as nothing in it does. */
+export const Message = memo(function Message({ entry, ways, isLast, actions }: MessageProps) {
+  const { role, message, parts } = entry;
+  const note = noteOn(message);
   return (
-    <article className={role} aria-label={label} data-message-id={messageId}>
-      {pieces.map((piece, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a message never move.
-        <Shown key={index} piece={piece} chat={chat} />
+    <article className={role} aria-label={labelOf(entry)} data-message-id={message?.id}>
+      {parts.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a message never move.
+        <Shown key={index} part={part} actions={actions} />
       ))}
       {note && <p className="note">{note}</p>}
-      {again && (
-        <button type="button" onClick={() => quietly(chat.regenerate(messageId))}>
+      {isLast && role === "assistant" && (
+        <button type="button" onClick={() => quietly(actions.regenerate(message?.id))}>
           Regenerate
         </button>
       )}
-      {ways && (
-        <p className="ways">
-          {[-1, 1].map((step) => (
-            <button
-              key={step}
-              type="button"
-              aria-label={step < 0 ? "Previous version" : "Next version"}
-              disabled={ways.keys[ways.index + step] === undefined}
-              onClick={() => quietly(chat.selectBranch(ways.keys[ways.index + step] ?? ""))}
-            >
-              {step < 0 ? "‹" : "›"}
-            </button>
-          ))}
-          <span>{`${ways.index + 1} of ${ways.count}`}</span>
-        </p>
-      )}
+      {ways && <Versions ways={ways} select={actions.selectBranch} />}
     </article>
+  );
+});
+
+interface VersionsProps {
+  readonly ways: Alternatives;
+  readonly select: Actions["selectBranch"];
+}
+
+function Versions({ ways: { keys, index, count }, select }: VersionsProps) {
+  return (
+    <p className="ways">
+      {[-1, 1].map((step) => (
+        <button
+          key={step}
+          type="button"
+          aria-label={step < 0 ? "Previous version" : "Next version"}
+          disabled={keys[index + step] === undefined}
+          onClick={() => quietly(select(keys[index + step] ?? ""))}
+        >
+          {step < 0 ? "‹" : "›"}
+        </button>
+      ))}
+      <span>{`${index + 1} of ${count}`}</span>
+    </p>
   );
 }
 
-function Shown({ piece, chat }: { readonly piece: Piece; readonly chat: Chat }) {
-  switch (piece.type) {
+function Shown({ part, actions }: { readonly part: EntryPart; readonly actions: Actions }) {
+  switch (part.type) {
     case "text":
-      return <p className="text">{piece.text}</p>;
+      return <p className="text">{part.text}</p>;
     case "thinking":
       return (
         <details>
           <summary>Thinking</summary>
-          <p className="text">{piece.text}</p>
+          <p className="text">{part.text}</p>
         </details>
       );
     case "draft":
+      return <pre>{part.text}</pre>;
+    case "call":
+      return <ToolCard call={part} actions={actions} />;
+    case "tool_result":
+      return <pre>{readable(part.output)}</pre>;
     case "data":
-      return <pre>{piece.text}</pre>;
-    case "image":
-      return <img src={piece.url} alt={piece.name} />;
-    case "link":
+      return <pre>{readable(part.value)}</pre>;
+    case "file": {
+      const { url, mediaType, name = mediaType } = part;
+      if (!isWeb(url)) return <p>{name}</p>;
+      if (mediaType.startsWith("image/")) return <img src={url} alt={name} />;
       return (
-        <a href={piece.url} target="_blank" rel="noreferrer">
-          {piece.name}
+        <a href={url} target="_blank" rel="noreferrer">
+          {name}
         </a>
       );
-    case "call":
-      return <ToolCard call={piece} chat={chat} />;
+    }
   }
 }
 
-function ToolCard({ call, chat }: { readonly call: Call; readonly chat: Chat }) {
-  const { name, input, state, approval, result } = call;
+function ToolCard({ call, actions }: { readonly call: EntryCall; readonly actions: Actions }) {
+  const { name, input, approval, result, answer } = call;
+  const state = stateWord(call);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form.
     <div className="tool" role="group" aria-label={`Tool ${name}: ${state}`}>
@@ -82,8 +105,8 @@ function ToolCard({ call, chat }: { readonly call: Call; readonly chat: Chat }) 
         <code>{name}</code> {state}
       </p>
       <pre>{readable(input)}</pre>
-      {approval && <Approval key={approval.id} approval={approval} chat={chat} />}
-      {result && <pre data-message-id={result.messageId}>{result.text}</pre>}
+      {approval && <Approval key={approval.id} approval={approval} actions={actions} />}
+      {result && <pre data-message-id={result.id}>{answer && readable(answer.output)}</pre>}
     </div>
   );
 }

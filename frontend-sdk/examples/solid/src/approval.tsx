@@ -2,8 +2,8 @@
 
 import type { PendingApproval } from "ropewalk";
 import { createSignal, Show } from "solid-js";
-import { argumentsIn, readable } from "./bubbles.js";
 import type { Chat } from "./message.js";
+import { argumentsIn, readable } from "./words.js";
 
 interface ApprovalProps {
   readonly approval: PendingApproval;

@@ -1,12 +1,12 @@
 /** One conversation: what was said, what is being said, and what one can say to it. */
 
-import { isBusy } from "ropewalk";
+import { type Entry, entriesOf, isBusy } from "ropewalk";
 import { createAgentChat, createConnection } from "ropewalk/solid";
 import { createMemo, createSignal, For, Show } from "solid-js";
 import { AGENT, api } from "./backend.js";
-import { type Bubble, bubblesOf, quietly, statusWord } from "./bubbles.js";
 import { Message } from "./message.js";
 import { keep } from "./threads.js";
+import { quietly, statusWord } from "./words.js";
 
 export function Conversation(props: { readonly threadKey: string }) {
   const chat = createAgentChat(api, () => ({
@@ -16,8 +16,8 @@ export function Conversation(props: { readonly threadKey: string }) {
     runArgs: { agent: AGENT },
   }));
   const connection = createConnection();
-  // By key: an element stays as long as its bubble does, however often that changes.
-  const bubbles = createMemo(() => new Map(bubblesOf(chat).map((one) => [one.key, one])));
+  // By key: an element stays as long as its entry does, however often that changes.
+  const entries = createMemo(() => new Map(entriesOf(chat).map((one) => [one.key, one])));
   const title = () => chat.thread?.title ?? chat.messages[0]?.text ?? "New conversation";
 
   const send = (text: string) => {
@@ -47,8 +47,11 @@ export function Conversation(props: { readonly threadKey: string }) {
               Earlier messages
             </button>
           </Show>
-          <For each={[...bubbles().keys()]}>
-            {(key) => <Message bubble={bubbles().get(key) as Bubble} chat={chat} />}
+          <For each={[...entries().keys()]}>
+            {(key) => {
+              const entry = createMemo(() => entries().get(key) as Entry);
+              return <Message entry={entry()} chat={chat} />;
+            }}
           </For>
         </div>
       </div>

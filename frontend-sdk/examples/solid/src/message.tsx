@@ -1,38 +1,32 @@
-/** A bubble: its pieces, and what can be done about it. */
+/** What one of them said: text, thoughts, calls and files; and what can be done about it. */
 
+import type { Entry, EntryCall, EntryPart } from "ropewalk";
 import type { AgentChat } from "ropewalk/solid";
-import { For, Index, Match, Show, Switch } from "solid-js";
+import { createMemo, For, Index, Match, Show, Switch } from "solid-js";
 import { Approval } from "./approval.js";
 import type { api } from "./backend.js";
-import { type Bubble, type Call, type Piece, quietly, readable } from "./bubbles.js";
+import { isLast, isWeb, labelOf, noteOn, quietly, readable, stateWord } from "./words.js";
 
 export type Chat = AgentChat<typeof api.agents.agentRun>;
 
 interface MessageProps {
-  readonly bubble: Bubble;
+  readonly entry: Entry;
   readonly chat: Chat;
 }
 
 export function Message(props: MessageProps) {
+  const id = () => props.entry.message?.id;
+  const ways = createMemo(() => props.chat.branches.find(({ messageId }) => messageId === id()));
   return (
-    <article
-      class={props.bubble.role}
-      aria-label={props.bubble.label}
-      data-message-id={props.bubble.messageId}
-    >
-      <Index each={props.bubble.pieces}>
-        {(piece) => <Shown piece={piece()} chat={props.chat} />}
-      </Index>
-      <Show when={props.bubble.note}>{(note) => <p class="note">{note()}</p>}</Show>
-      <Show when={props.bubble.again}>
-        <button
-          type="button"
-          onClick={() => quietly(props.chat.regenerate(props.bubble.messageId))}
-        >
+    <article class={props.entry.role} aria-label={labelOf(props.entry)} data-message-id={id()}>
+      <Index each={props.entry.parts}>{(part) => <Shown part={part()} chat={props.chat} />}</Index>
+      <Show when={noteOn(props.entry.message)}>{(note) => <p class="note">{note()}</p>}</Show>
+      <Show when={props.entry.role === "assistant" && isLast(props.entry, props.chat)}>
+        <button type="button" onClick={() => quietly(props.chat.regenerate(id()))}>
           Regenerate
         </button>
       </Show>
-      <Show when={props.bubble.ways}>
+      <Show when={ways()}>
         {(ways) => (
           <p class="ways">
             <For each={[-1, 1]}>
@@ -57,52 +51,61 @@ export function Message(props: MessageProps) {
   );
 }
 
-/** Return the piece if it is of one of these types. */
-function only<Type extends Piece["type"]>(piece: Piece, ...types: Type[]) {
-  const isOne = types.some((type) => type === piece.type);
-  return isOne ? (piece as Piece & { type: Type }) : undefined;
+/** Return the part if it is of this type. */
+function only<Type extends EntryPart["type"]>(part: EntryPart, type: Type) {
+  return part.type === type ? (part as Extract<EntryPart, { readonly type: Type }>) : undefined;
 }
 
-function Shown(props: { readonly piece: Piece; readonly chat: Chat }) {
+function Shown(props: { readonly part: EntryPart; readonly chat: Chat }) {
   return (
     <Switch>
-      <Match when={only(props.piece, "text")}>
-        {(piece) => <p class="text">{piece().text}</p>}
-      </Match>
-      <Match when={only(props.piece, "thinking")}>
-        {(piece) => (
+      <Match when={only(props.part, "text")}>{(part) => <p class="text">{part().text}</p>}</Match>
+      <Match when={only(props.part, "thinking")}>
+        {(part) => (
           <details>
             <summary>Thinking</summary>
-            <p class="text">{piece().text}</p>
+            <p class="text">{part().text}</p>
           </details>
         )}
       </Match>
-      <Match when={only(props.piece, "call")}>
+      <Match when={only(props.part, "draft")}>{(part) => <pre>{part().text}</pre>}</Match>
+      <Match when={only(props.part, "call")}>
         {(call) => <ToolCard call={call()} chat={props.chat} />}
       </Match>
-      <Match when={only(props.piece, "image")}>
-        {(piece) => <img src={piece().url} alt={piece().name} />}
+      <Match when={only(props.part, "tool_result")}>
+        {(part) => <pre>{readable(part().output)}</pre>}
       </Match>
-      <Match when={only(props.piece, "link")}>
-        {(piece) => (
-          <a href={piece().url} target="_blank" rel="noreferrer">
-            {piece().name}
-          </a>
-        )}
-      </Match>
-      <Match when={only(props.piece, "draft", "data")}>
-        {(piece) => <pre>{piece().text}</pre>}
-      </Match>
+      <Match when={only(props.part, "data")}>{(part) => <pre>{readable(part().value)}</pre>}</Match>
+      <Match when={only(props.part, "file")}>{(part) => <File {...part()} />}</Match>
     </Switch>
   );
 }
 
-function ToolCard(props: { readonly call: Call; readonly chat: Chat }) {
+function File(props: Extract<EntryPart, { readonly type: "file" }>) {
+  const name = () => props.name ?? props.mediaType;
+  return (
+    <Show when={isWeb(props.url)} fallback={<p>{name()}</p>}>
+      <Show
+        when={props.mediaType.startsWith("image/")}
+        fallback={
+          <a href={props.url} target="_blank" rel="noreferrer">
+            {name()}
+          </a>
+        }
+      >
+        <img src={props.url} alt={name()} />
+      </Show>
+    </Show>
+  );
+}
+
+function ToolCard(props: { readonly call: EntryCall; readonly chat: Chat }) {
+  const state = () => stateWord(props.call);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form.
-    <div class="tool" role="group" aria-label={`Tool ${props.call.name}: ${props.call.state}`}>
+    <div class="tool" role="group" aria-label={`Tool ${props.call.name}: ${state()}`}>
       <p>
-        <code>{props.call.name}</code> {props.call.state}
+        <code>{props.call.name}</code> {state()}
       </p>
       <pre>{readable(props.call.input)}</pre>
       <Show when={props.call.approval?.id} keyed>
@@ -111,7 +114,11 @@ function ToolCard(props: { readonly call: Call; readonly chat: Chat }) {
         </Show>
       </Show>
       <Show when={props.call.result}>
-        {(result) => <pre data-message-id={result().messageId}>{result().text}</pre>}
+        {(result) => (
+          <pre data-message-id={result().id}>
+            {props.call.answer && readable(props.call.answer.output)}
+          </pre>
+        )}
       </Show>
     </div>
   );
