@@ -19,7 +19,15 @@ from app.dialects.events import Ending, Refusal
 from app.dialects.story import Seen
 from app.dialects.telling import Telling
 from app.dialects.ui_messages import ui_messages
-from tests.support.told_runs import RUN, AgentClient, ChatClient, StoredRun, Turn, tokens_of
+from tests.support.told_runs import (
+    RUN,
+    AgentClient,
+    ChatClient,
+    StoredRun,
+    Turn,
+    events_in,
+    tokens_of,
+)
 
 REFUSED = {"call_0_0": Refusal("approval-1")}
 END = Ending("completed", stopped="final")
@@ -143,10 +151,13 @@ def test_who_goes_on_with_a_message_is_told_the_rest_and_no_more(
         for index in range(turn.calls):
             stored.fill(number, index, is_error=False)
     client, telling = ChatClient(begun["parts"]), UIMessageStream(RUN, seen)
-    client.take(telling.begin() + telling.rows(stored.rows, {}) + telling.end(END))
+    told = telling.begin() + telling.rows(stored.rows, {}) + telling.end(END)
+    client.take(told)
 
     (_, whole) = ui_messages(stored.rows, {})
     assert client.parts == whole["parts"]
+    outputs = [each for each in events_in(told) if each["type"] == "tool-output-available"]
+    assert seen.answered.isdisjoint(each["toolCallId"] for each in outputs)
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
@@ -160,6 +171,16 @@ def test_live_words_are_told_as_they_come_and_only_once(kind: str) -> None:
         heard.append(client.parts[-1]["text"])
 
     assert heard == ["a ", "a ro", "a rope"]
+
+
+def test_a_late_word_of_an_attempt_that_was_given_up_is_not_told() -> None:
+    client, telling = ChatClient(), UIMessageStream(RUN)
+    first, late = tokens_of(0, 1, [("text", "old!")])
+    for token in (first, *tokens_of(0, 2, [("text", "ne")])):
+        client.take(telling.token(token))
+
+    assert telling.token(late) == b""
+    assert client.parts[-1]["text"] == "ne"
 
 
 def test_nothing_is_told_of_another_run_and_of_a_turn_that_is_stored() -> None:
