@@ -96,7 +96,8 @@ def test_a_page_that_is_loaded_anew_has_the_answer_once(chats: Any) -> None:  # 
     _is_true(told)
     assert told["reloaded"] == told["stored"]
     assert told["most"] == 1
-    assert set(told["spoken"]) <= {told["stored"][0][1], "Half. ", "Half. Whole."}
+    # The client begins a message that it takes up from nothing.
+    assert set(told["spoken"]) <= {told["stored"][0][1], "", "Half. ", "Half. Whole."}
     assert told["after"] == 204
 
 
@@ -163,6 +164,15 @@ def test_a_run_that_breaks_in_the_middle_is_an_error_with_what_was_said(
     _is_true(told)
     assert (told["status"], told["thread"]) == ("error", "failed")
     assert told["errors"] == ["the model actor failed: not today"]
+
+
+def test_a_chat_that_was_cut_off_takes_the_answer_up(chats: Any) -> None:  # noqa: ANN401  # JSON
+    told = chats["cuts"]
+
+    assert told["was"]["status"] == "error"
+    assert (told["status"], told["errors"]) == ("ready", ["network error"])
+    _is_true(told)
+    assert _texts(told) == ["Half. Whole."]
 
 
 def test_one_message_from_two_tabs_is_one_run(chats: Any) -> None:  # noqa: ANN401  # JSON

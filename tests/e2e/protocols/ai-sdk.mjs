@@ -256,6 +256,32 @@ async function fails() {
   return { ...(await views(client)), status, thread: (await thread("fails")).status };
 }
 
+/** A connection that is cut in the middle of an answer, and the chat takes it up. */
+async function cuts() {
+  let isWhole = false;
+  const client = chat("cuts", { transport: { fetch: (...asked) => cut(fetch(...asked)) } });
+  const cut = async (asked) => {
+    const answer = await asked;
+    if (isWhole) return answer;
+    const reader = answer.body.getReader();
+    const pull = async (out) => {
+      const { value } = await reader.read();
+      out.enqueue(value);
+      if (lastText(client.messages) === "Half. ") out.error(new TypeError("network error"));
+    };
+    return new Response(new ReadableStream({ pull }), answer);
+  };
+  const sent = client.sendMessage({ text: script({ say: ["Half. ", "Whole."], gate: "cuts" }) });
+  await until(() => lastText(client.messages) === "Half. ", "half an answer");
+  open("cuts");
+  await sent;
+  const was = { status: client.status, text: lastText(client.messages) };
+  isWhole = true;
+  await client.resumeStream();
+  await until(() => lastText(client.messages) === "Half. Whole.", "the whole of it");
+  return { ...(await views(client)), was };
+}
+
 /** The same message from two tabs at once, and once more when all is over. */
 async function twice() {
   const message = {
@@ -331,6 +357,7 @@ await tell({
   swaps,
   branches,
   fails,
+  cuts,
   twice,
   queues,
   stops,
