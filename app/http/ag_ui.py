@@ -20,7 +20,7 @@ from app.dialects.stored import newest_rows
 from app.domain.errors import InvalidArgument
 from app.domain.identity import Identity
 from app.domain.ports import ThreadSnapshot
-from app.domain.storable import Json
+from app.domain.storable import Json, storable_text
 from app.http.endpoint import Endpoints
 from app.http.follow import ALWAYS, EVENTS, Answer, Begun, Follower, Sent, rows_of, sent_as
 from app.http.operation import Operation
@@ -141,10 +141,10 @@ def _text(message: AgUiMessage) -> str:
         InvalidArgument: it brings something else than text.
     """
     if isinstance(message.content, str):
-        return message.content
+        return storable_text(message.content)
     if any(part.get("type") != "text" for part in message.content):
         raise InvalidArgument("messages: this version takes text alone")
-    return "\n".join(str(part.get("text", "")) for part in message.content)
+    return storable_text("\n".join(str(part.get("text", "")) for part in message.content))
 
 
 def _shown(messages: list[dict[str, Any]]) -> Mapping[str, Json]:

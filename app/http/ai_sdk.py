@@ -23,6 +23,7 @@ from app.dialects.ui_messages import known_as, once_key, ui_messages
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.ports import ThreadSnapshot
+from app.domain.storable import storable_text
 from app.http.answers import Cancelled, UIMessages
 from app.http.endpoint import Endpoints
 from app.http.follow import EVENTS, Answer, Follower, Sent, rows_of, sent_as
@@ -229,7 +230,7 @@ def _text(message: ChatMessage) -> str:
     said = [text for text in texts if isinstance(text, str)]
     if not said:
         raise InvalidArgument('messages: the last one needs a part {"type": "text", "text": ...}')
-    return "\n".join(said)
+    return storable_text("\n".join(said))
 
 
 def _calls(message: ChatMessage) -> Iterator[Mapping[str, Any]]:

@@ -109,8 +109,8 @@ async def test_bodies_are_bounded_and_no_page_of_another_origin_can_send_one(
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        (CHAT, chat({"id": "old", "role": "assistant", "parts": []}, said("hi"))),
-        (AG_UI, agent_input({"id": "m1", "role": "user", "content": "hi"}, state={"a": "forged"})),
+        (CHAT, chat({"id": "old", "role": "assistant", "parts": []}, said("hi\0"))),
+        (AG_UI, agent_input({"id": "m", "role": "user", "content": "hi\0"}, state={"a": "forged"})),
     ],
 )
 async def test_a_message_is_said_once_in_each_thread_and_only_the_newest(
@@ -122,7 +122,7 @@ async def test_a_message_is_said_once_in_each_thread_and_only_the_newest(
         state = await ann.post("/functions/agents:agentState", json={"key": "k"})
 
     assert [each.status_code for each in (*answers, other)] == [200] * 3
-    assert await texts(backend) == await texts(backend, "other") == ["hi"]
+    assert await texts(backend) == await texts(backend, "other") == ["hi\ufffd"]
     assert state.json() is None
 
 
