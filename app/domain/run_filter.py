@@ -11,7 +11,7 @@ class RunFilter:
     Attributes:
         agent: its slug.
         owner: of the thread.
-        key: of the thread.
+        key: of the thread; a root's means its branches, too.
         since: started then or later.
         until: started before.
         within_s: started in the last so many seconds, by the database's clock.

@@ -34,7 +34,11 @@ SELECT r.id, t.key, r.agent, r.agent_version, r.override, t.owner, t.title, r.st
 _ASKED_OF_RUNS = {
     "agent": "r.agent = {}",
     "owner": "t.owner = {}",
-    "key": "t.key = {}",
+    "key": """r.thread = ANY (ARRAY (
+       SELECT k.id FROM agent_threads k WHERE k.key = {0}
+        UNION ALL
+       SELECT b.id FROM agent_threads k JOIN agent_threads b ON b.conversation = k.id
+        WHERE k.key = {0}))""",
     "since": "r.created_at >= {}::timestamptz",
     "until": "r.created_at < {}::timestamptz",
     "within_s": "r.created_at >= statement_timestamp() - make_interval(secs => {}::int)",
@@ -159,8 +163,8 @@ class PostgresAdminReader:
     async def counts(self, which: RunFilter) -> Mapping[str, int]:
         """See ``AdminReader.counts``."""
         where, arguments = _asked(asdict(which))
-        is_of_threads = which.owner is not None or which.key is not None
-        of_threads = "JOIN agent_threads t ON t.id = r.thread" if is_of_threads else ""
+        is_owned = which.owner is not None
+        of_threads = "JOIN agent_threads t ON t.id = r.thread" if is_owned else ""
         rows = await self._db.fetch(
             f"SELECT r.status, count(*) AS runs FROM agent_runs r {of_threads} {where} GROUP BY 1",
             *arguments,

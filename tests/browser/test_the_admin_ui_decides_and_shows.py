@@ -435,6 +435,27 @@ def test_a_conversation_is_taken_on_elsewhere_from_a_message_and_before_a_turn(
     tab.go(f"threads/{paid['sessionId']}")
     expect(log).to_contain_text("Done:")
     expect(log).not_to_contain_text("something else")
+    expect(tab.by("state")).to_contain_text("1 in a list")
+
+
+@pytest.mark.req("IMP-16")
+def test_a_conversation_is_shown_with_the_state_of_the_branch_on_show_and_the_runs_of_all(
+    person: Desk, open_admin: OpenAdmin
+) -> None:
+    first = person.say("Pay 1 and once more", title="Paid twice")
+    tab = open_admin(f"runs/{first['runId']}")
+    tab.approvals(first).get_by_test_id("approve").click()
+    tab.expect_run("completed")
+    again = person.call("agents:agentRegenerate", key=first["sessionId"])
+    tab.go(f"runs/{again['id']}")
+    tab.approvals({"runId": again["id"]}).get_by_test_id("approve").click()
+    tab.expect_run("completed")
+
+    tab.go(f"threads/{first['sessionId']}")
+
+    expect(tab.by("state")).to_contain_text("2 in a list")
+    tab.page.get_by_role("link", name="All runs of this conversation").click()
+    expect(tab.by("run-row")).to_have_count(2)
 
 
 @pytest.mark.req("IMP-16")

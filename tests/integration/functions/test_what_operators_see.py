@@ -126,12 +126,14 @@ async def test_a_run_early_in_a_long_conversation_is_shown_with_its_own_decision
     assert [each.tool_call_id for each in found.approvals] == ["c1", "c2"]
 
 
-async def test_a_conversation_is_listed_with_the_status_of_the_branch_on_show(
+async def test_a_conversation_is_listed_with_its_branches_runs_and_the_status_of_the_one_on_show(
     functions: Functions, gateway: Gateway
 ) -> None:
     await say(gateway, "one")
-    await call(gateway, "agentRegenerate", key=KEY)
+    branch = await call(gateway, "agentRegenerate", key=KEY)
 
+    all_runs = RunPage.model_validate(await ask(functions, "adminRuns", key=KEY))
+    its_runs = RunPage.model_validate(await ask(functions, "adminRuns", key=branch["key"]))
     listed = ThreadPage.model_validate(await ask(functions, "adminThreads"))
     queued = ThreadPage.model_validate(await ask(functions, "adminThreads", status="queued"))
     ended = ThreadPage.model_validate(await ask(functions, "adminThreads", status="completed"))
@@ -139,6 +141,9 @@ async def test_a_conversation_is_listed_with_the_status_of_the_branch_on_show(
     assert [(each.key, each.status) for each in listed.threads] == [(KEY, "queued")]
     assert [each.key for each in queued.threads] == [KEY]
     assert not ended.threads
+    assert [each.key for each in all_runs.runs] == [branch["key"], KEY]
+    assert all_runs.counts == {"queued": 1, "completed": 1}
+    assert [each.id for each in its_runs.runs] == [branch["id"]]
 
 
 async def test_runs_are_listed_by_page_and_filter(functions: Functions, world: StoreWorld) -> None:

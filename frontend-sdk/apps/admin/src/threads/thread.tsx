@@ -119,7 +119,7 @@ function Conversation({ threadKey }: ThreadProps): ReactNode {
               All runs of this conversation
             </Link>
           </p>
-          <StateViewer threadKey={threadKey} />
+          <StateViewer threadKey={thread.key} />
         </aside>
       </div>
     </div>
