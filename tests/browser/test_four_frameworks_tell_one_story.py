@@ -27,6 +27,7 @@ from tests.browser.test_the_chat_shows_what_is_stored import stored
 from tests.support.dev_process import DevProcess, dev_process
 from tests.support.example_screen import ExampleScreen
 from tests.support.laptop import Laptop, laptop
+from tests.support.screen import FINISH_MS
 from tests.support.wait_until import wait_until_sync
 
 WEATHER = "Weather in Oslo and Rome"
@@ -69,6 +70,12 @@ def examples(browser: Browser, dev: DevProcess, built: Path) -> Iterator[Example
 def lid(browser: Browser, chromium: str) -> Iterator[Laptop]:
     with laptop(browser.browser_type, chromium, FLAGS) as opened:
         yield opened
+
+
+def ask(tab: ExampleScreen, text: str) -> None:
+    """Say something and wait for the answer."""
+    tab.send(text)
+    expect(tab.said("Assistant").last).to_contain_text(f"You said: {text}", timeout=FINISH_MS)
 
 
 def agree(dev: DevProcess, tabs: Tabs, status: str = "completed") -> None:
@@ -116,7 +123,7 @@ def test_a_conversation_in_three_tabs_is_one(
     hold.touch()
     one_of_them_stops_it(dev, *tabs)
 
-    desk.send("Hello")
+    ask(desk, "Hello")
     agree(dev, tabs)
     first = stored(dev, desk.key)
     desk.button("Regenerate").click()
@@ -176,7 +183,7 @@ def goes_elsewhere_and_back(dev: DevProcess, tab: ExampleScreen, title: str) -> 
     tab.button("New conversation").click()
     expect(tab.messages).to_have_count(0)
     assert tab.key != before
-    tab.send("Hello there")
+    ask(tab, "Hello there")
     agree(dev, [tab])
     assert not set(tab.message_ids()) & set(shown)
     tab.button(title).click()
@@ -215,11 +222,20 @@ def test_an_element_in_a_plain_page_does_the_same(
     hold.touch()
     one_of_them_stops_it(dev, desk, other, phone)
 
+    # Who reads further up is not moved by others; who says something is where it stands.
+    scroller = desk.page.locator("[part=scroller]")
+    scroller.evaluate("node => { node.scrollTop = 10 }")
+    ask(other, "Hello")
+    agree(dev, [other, phone, desk])
+    assert scroller.evaluate("node => node.scrollTop") == 10
+    ask(desk, "Hello again")
+    agree(dev, [desk, other, phone])
+    rest = scroller.evaluate("node => node.scrollHeight - node.scrollTop - node.clientHeight")
+    assert rest < 1
+
     shown = desk.message_ids()
     desk.page.evaluate("document.body.prepend(document.querySelector('ropewalk-chat'))")
     assert desk.message_ids() == shown
-    desk.send("Hello")
-    agree(dev, [desk, other, phone])
 
 
 @pytest.mark.req("SDK-09", "SUB-03", "DUR-03")

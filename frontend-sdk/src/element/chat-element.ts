@@ -33,7 +33,7 @@ const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 export class RopewalkChatElement extends Base {
   static readonly observedAttributes = NAMES;
-  readonly #root = this.attachShadow({ mode: "open", delegatesFocus: true });
+  readonly #root = this.attachShadow({ mode: "open" });
   #given: ChatClient | undefined;
   #own: OwnClient | undefined;
   #getToken: GetToken | undefined;
@@ -71,6 +71,11 @@ export class RopewalkChatElement extends Base {
     keptKey(this.#agent, true);
     this.removeAttribute("thread");
     this.#changed();
+  }
+
+  /** Go to where one writes. */
+  override focus(options?: FocusOptions): void {
+    this.#shown?.view.area.focus(options);
   }
 
   get #agent(): string {

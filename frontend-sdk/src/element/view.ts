@@ -32,6 +32,8 @@ export interface ChatView {
   readonly node: HTMLElement;
   readonly show: (state: ChatState, connection: ConnectionState) => void;
   readonly label: (heading: string | null, placeholder: string | null) => void;
+  /** Where a person writes. */
+  readonly area: HTMLElement;
 }
 
 export function chatView(actions: AgentChatActions): ChatView {
@@ -48,7 +50,11 @@ export function chatView(actions: AgentChatActions): ChatView {
   const why = make("span", {});
   const again = button("retry", "Try again", () => void quietly(actions.retry()));
   const error = make("p", { part: "error", role: "alert" }, why, again);
-  const input = composer(actions);
+  const send: AgentChatActions["send"] = (text) => {
+    atEnd = true;
+    return actions.send(text);
+  };
+  const input = composer({ ...actions, send });
   const header = make("header", { part: "header" }, heading, status);
   const node = make("section", { part: "chat" }, header, scroller, aloud, error, input.node);
   let first: Node | null = null;
@@ -68,12 +74,14 @@ export function chatView(actions: AgentChatActions): ChatView {
   const sayAloud = (messages: readonly ChatMessage[]) => {
     const whole = messages.filter((one) => one.role === "assistant" && one.status === "complete");
     const news = whole.filter(({ seq }) => seq > (said ?? seq)).map(({ text }) => text);
-    if (news.length > 0) say(aloud, news.join("\n"));
+    // Put anew even if it is the same: that is another answer.
+    if (news.length > 0) aloud.textContent = news.join("\n");
     said = whole.at(-1)?.seq ?? 0;
   };
 
   return {
     node,
+    area: input.area,
     show(state, connection) {
       showMessages(state);
       if (state.status !== "loading") sayAloud(state.messages);

@@ -249,6 +249,13 @@ describe("what a person does", () => {
     await waitUntil(() => callsOf("agents:agentRetry").length > 0, "it goes on");
   });
 
+  it("takes the focus to where one writes", () => {
+    const element = open();
+    element.focus();
+
+    expect(element.shadowRoot?.activeElement).toBe(the(element, "input"));
+  });
+
   it("leaves Enter to who composes, and begins a line with Shift", () => {
     const element = open();
     const area = the<HTMLTextAreaElement>(element, "input");
