@@ -4,13 +4,17 @@
  * Laws: a call that has no answer is sent again on the next socket.  This is safe because
  * each carries a dedupe key, under which the server gives one effect and one answer; only
  * reads go without.  What is sent again is what was asked, whatever became of the object
- * since; what no server could take is never sent at all, or it would end every socket; and
- * what is more than a server takes at once waits here, for it would be refused there.
+ * since; what no server could take is never sent at all, or it would end every socket;
+ * what is more than a server takes at once waits here, for it would be refused there; and of
+ * what waits there is an end.
  */
 
 import { asError, errorOf, RopewalkError } from "./errors.js";
 import { type Call, type ErrorFrame, MAX_CALLS, MAX_FRAME, type Result } from "./protocol.gen.js";
 import { encodeClientFrame } from "./protocol.js";
+
+/** Of so many calls nobody remembers what they were. */
+export const MAX_WAITING = 1_000;
 
 export interface Request {
   readonly id: string;
@@ -49,6 +53,9 @@ export class Requests {
 
   /** Return a call that can be sent. Throws if no server could take it. */
   prepare(fn: string, args: Readonly<Record<string, unknown>>, dedupe?: string): Prepared {
+    if (this.#waiting.size >= MAX_WAITING) {
+      throw new RopewalkError("RATE_LIMITED", `${MAX_WAITING} calls have no answer yet`);
+    }
     this.#count += 1;
     const id = `c${this.#count}`;
     const frame: Call = { type: "call", id, fn, args, ...(dedupe !== undefined && { dedupe }) };
