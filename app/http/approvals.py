@@ -7,6 +7,7 @@ shown in the session that it was started from.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -120,12 +121,12 @@ class ApprovalRoutes:
         for each in decisions:
             if each.approval_id not in asked:
                 raise unknown_approval(each.approval_id, caller)
-            key, call = asked[each.approval_id]
-            keys.add(key)
+            call = asked[each.approval_id]
+            keys.add(call.key)
             body = each.model_dump(
                 by_alias=True, exclude_unset=True, exclude={"approval_id", "via"}
             )
-            given.append({"toolCallId": call, **body})
+            given.append({"toolCallId": call.id, **body})
         places = {each.via for each in decisions} - {None}
         if len(places) > 1:
             raise InvalidArgument("via: decisions are made in one place")
@@ -133,7 +134,7 @@ class ApprovalRoutes:
             raise InvalidArgument("decisions: those of one run are made together, and no others")
         key = keys.pop()
         arguments = {"key": key, "decisions": given} | ({"via": places.pop()} if places else {})
-        with _naming({asked[each.approval_id][1]: each.approval_id for each in decisions}):
+        with _naming({asked[each.approval_id].id: each.approval_id for each in decisions}):
             answer = await self._services.call(
                 AGENT_RESOLVE_APPROVALS, arguments, caller=caller, dedupe=idempotency_key(request)
             )
@@ -161,12 +162,20 @@ def unknown_approval(approval_id: str, caller: Identity) -> ClientFault:
     return Forbidden("you may not decide this", data)
 
 
-async def asked_in(
-    services: HttpServices, key: str, caller: Identity
-) -> dict[str, tuple[str, str]]:
-    """Return key and tool call of each approval that a session shows the caller, by its id.
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A tool call that waited or waits; ``key`` is of the run's own session."""
 
-    The key is another where a run asks that was started from this session.
+    id: str
+    key: str
+    input: Json
+    input_hash: str
+
+
+async def asked_in(services: HttpServices, key: str, caller: Identity) -> dict[str, AskedCall]:
+    """Return the call of each approval that a session shows the caller, by the approval's id.
+
+    Its key is another where a run asks that was started from this session.
     """
     found = await services.call(
         AGENT_APPROVALS,
@@ -177,7 +186,9 @@ async def asked_in(
     )
     rows = found if isinstance(found, list) else []
     return {
-        str(row["id"]): (str(row["key"]), str(row["toolCallId"]))
+        str(row["id"]): AskedCall(
+            str(row["toolCallId"]), str(row["key"]), row["input"], str(row["inputHash"])
+        )
         for row in rows
         if isinstance(row, dict)
     }

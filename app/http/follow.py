@@ -122,18 +122,20 @@ class Follower:
         for each in answers:
             if each.approval_id not in asked:
                 raise unknown_approval(each.approval_id, caller)
-            place, call_id = asked[each.approval_id]
+            call = asked[each.approval_id]
             given: dict[str, object] = {
-                "toolCallId": call_id,
+                "toolCallId": call.id,
                 "decision": "approved" if each.is_approved else "denied",
             }
             if each.reason is not None:
                 given["reason"] = each.reason
             if each.edited_input is not None:
                 given["editedInput"] = each.edited_input
-            if call_id in shown:
-                given["inputHash"] = input_hash(shown[call_id])
-            decisions.setdefault(place, []).append(given)
+            if call.id in shown:
+                seen = shown[call.id]
+                is_same = same_in_javascript(seen, call.input)
+                given["inputHash"] = call.input_hash if is_same else input_hash(seen)
+            decisions.setdefault(call.key, []).append(given)
         for place, of_run in decisions.items():
             await self._services.call(
                 AGENT_RESOLVE_APPROVALS,
@@ -191,6 +193,23 @@ class _Told(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._answer(scope, receive, send)
+
+
+def same_in_javascript(one: Json, other: Json) -> bool:
+    """Return whether JavaScript reads the same value: it writes ``60.0`` back as ``60``."""
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(
+                same_in_javascript(one[name], other[name]) for name in one
+            )
+        case list(), list():
+            return len(one) == len(other) and all(map(same_in_javascript, one, other))
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case int() | float(), int() | float():
+            return float(one) == float(other)
+        case _:
+            return one == other
 
 
 def rows_of(found: ThreadSnapshot) -> list[Row]:

@@ -17,6 +17,7 @@ import pytest
 from tests.support.dev_process import ROOT, DevProcess, dev_process
 
 SCRIPTS = Path(__file__).parent / "protocols"
+ONE = "signed one for 2.0"
 NO = "The call was not approved, so it did not run."
 
 
@@ -104,8 +105,8 @@ def test_a_page_that_is_loaded_anew_has_the_answer_once(chats: Any) -> None:  # 
 @pytest.mark.parametrize(
     ("scene", "outcomes"),
     [
-        ("approvesThenDenies", [["done", "signed one"], ["failed", f"{NO} Reason: too late"]]),
-        ("deniesThenApproves", [["done", "signed one"], ["failed", NO]]),
+        ("approvesThenDenies", [["done", ONE], ["failed", f"{NO} Reason: too late"]]),
+        ("deniesThenApproves", [["done", ONE], ["failed", NO]]),
         ("deniesAll", [["failed", NO], ["failed", f"{NO} Reason: no"]]),
     ],
 )

@@ -148,10 +148,12 @@ async function reloads() {
 async function decides(id, ...decisions) {
   const client = chat(id, { transport: newest });
   const calls = [
-    ["sign", { what: "one" }],
+    ["sign", { what: "one", price: 2 }],
     ["sign", { what: "two" }],
   ];
-  await client.sendMessage({ text: script({ say: ["Sign."], calls }) });
+  // As a model may write it; the page reads, and shows, a 2.
+  const text = script({ say: ["Sign."], calls }).replace('"price":2', '"price":2.0');
+  await client.sendMessage({ text });
   const waiting = asked(client);
   const parked = { status: client.status, asked: waiting.length, loaded: await history(id) };
   for (const [place, approved, reason] of decisions) {

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.domain.run import Ending
+from app.http.follow import same_in_javascript
 from app.http.requests import MAX_BODY
 from tests.support.backend import Backend, memory_backend
 from tests.support.store_world import StoreWorld
@@ -237,6 +238,30 @@ async def test_nobody_says_anything_in_a_session_of_somebody_else(backend: Backe
     assert [each.status_code for each in answers] == [403, 403]
     assert cancelled.json() == {"cancelled": False}
     assert await texts(backend) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ({"a": [60.0, None]}, {"a": [60, None]}, True),
+        (1 << 60, float(1 << 60), True),
+        ((1 << 60) + 1, 1 << 60, True),
+        (1, True, False),
+        (0, False, False),
+        ({"a": 1}, {"a": 1, "b": 1}, False),
+        ([1], [1, 2], False),
+        ("1", 1, False),
+        ({}, [], False),
+        (None, 0, False),
+    ],
+)
+def test_arguments_that_a_page_has_shown_are_compared_as_it_reads_them(
+    one: Any,  # noqa: ANN401  # any JSON
+    other: Any,  # noqa: ANN401  # any JSON
+    *,
+    is_same: bool,
+) -> None:
+    assert same_in_javascript(one, other) is same_in_javascript(other, one) is is_same
 
 
 async def test_only_the_person_in_the_loop_decides(backend: Backend, world: StoreWorld) -> None:

@@ -41,9 +41,9 @@ async def keep(ctx: ToolContext, name: str, value: int) -> str:
 
 
 @tool(needs_approval=ApprovalPolicy(editable=True))
-async def sign(what: str) -> str:
+async def sign(what: str, price: float = 1.5) -> str:
     """Sign something that only a person may have signed."""
-    return f"signed {what}"
+    return f"signed {what}" if price == 1.5 else f"signed {what} for {price}"
 
 
 def _script(messages: list[ModelMessage]) -> tuple[dict[str, Any], int]:
