@@ -26,7 +26,7 @@ async function watched(gateway: TestGateway) {
 }
 
 describe("cancel", () => {
-  it("SDK-03 stops the run that is seen, by its name", async () => {
+  it("SDK-03 B43 stops the run that is seen, by its name", async () => {
     const gateway = await startGateway();
     gateway.commit(KEY, [], aThread({ runId: "r-7", status: "running" }));
     const chat = await watched(gateway);

@@ -153,7 +153,7 @@ describe("a run", () => {
     expect(chat.state.get().error).toBeUndefined();
   });
 
-  it("SDK-02 sends the input and the thread's key over all other arguments", async () => {
+  it("SDK-02 B100 sends the input and the thread's key over all other arguments, and no history", async () => {
     const gateway = await startGateway();
     gateway.handlers.set("chat:startRun", () => ({ id: "r-1" }));
     const chat = createChat(connect(gateway), KEY);
