@@ -78,7 +78,7 @@ window.gateway = {
     for (let task = 0; task < times; task += 1) {
       await new Promise((resolve) => setTimeout(resolve));
       let sum = 0;
-      for (let turn = 0; turn < 4_000; turn += 1)
+      for (let turn = 0; turn < 16_000; turn += 1)
         sum += JSON.stringify([turn, "word ".repeat(20)]).length;
       this.sum = sum;
     }
