@@ -23,6 +23,8 @@ export interface Choice {
   readonly branch: string;
   /** What was selected when the answer came, as far as was known: it may not tell of this yet. */
   readonly seen?: string;
+  /** Until there is an answer: ends with it, whatever it is. */
+  readonly answered?: Promise<unknown>;
 }
 
 /** Return the branches with the one selected that was chosen, until the server has told of it. */

@@ -34,6 +34,7 @@ import {
   type BranchList,
   PAGE_LIMIT,
 } from "./protocol.gen.js";
+import type { Request } from "./requests.js";
 import type { ThreadSends } from "./sends.js";
 import { shown } from "./shown.js";
 import { Cell, type Readable } from "./store.js";
@@ -123,14 +124,15 @@ export class Chat {
   async selectBranch(branch: string): Promise<void> {
     const { client, sends, after } = this.#context;
     const key = this.threadKey;
-    const choice: Choice = { branch };
+    const told = client.call(agents.agentSelectBranch, { key, branch });
+    const choice: Choice = { branch, answered: told.catch(() => {}) };
     const change = (to?: Choice) =>
       sends.change(key, (before) =>
         before.choice?.branch === branch ? { ...before, choice: to } : before,
       );
     this.#note(key, { choice });
     try {
-      await client.call(agents.agentSelectBranch, { key, branch });
+      await told;
       change({ branch, seen: this.#heard.get()?.selected ?? "" });
       after(SHOW_TIMEOUT_MS, change);
     } catch (thrown) {
@@ -232,7 +234,7 @@ export class Chat {
     branches = false,
     seq?: number,
   ): Promise<{ readonly dedupe: string; readonly value: unknown }> {
-    const { flights, request, sends, id } = this.#context;
+    const { flights, sends, id } = this.#context;
     const dedupe = id();
     const shown = this.#branch.get();
     const after = shown.key === key ? shown.rows && (shown.rows.at(-1)?.seq ?? 0) : undefined;
@@ -248,7 +250,7 @@ export class Chat {
       ...(!branches && { sends: addSend(before.sends, send) }),
       ...(seq !== undefined && { redo: { ...send, seq } }),
     }));
-    const flight = { threadKey: key, request: request(fn, args, dedupe), branches };
+    const flight = { threadKey: key, request: this.#request(fn, args, dedupe, key), branches };
     flights.add(flight);
     try {
       return { dedupe, value: await flight.request.answer };
@@ -264,6 +266,14 @@ export class Chat {
     } finally {
       flights.delete(flight);
     }
+  }
+
+  /** Call, and before it let the server hear what was selected: the root's key means that. */
+  #request(fn: string, args: Values, dedupe: string, key: string): Request {
+    const { request, sends } = this.#context;
+    const answered = key === this.threadKey && sends.of(key).get().choice?.answered;
+    if (!answered) return request(fn, args, dedupe);
+    return { id: "", answer: answered.then(() => request(fn, args, dedupe).answer) };
   }
 
   /** Begin a branch at `seq` with `input`; its beginning lies over this one until it is there. */

@@ -267,6 +267,33 @@ describe("a branch that is selected", () => {
     },
   );
 
+  it("is selected before a word goes to the root, whose key means what is shown", async () => {
+    const { gateway, talk, chat } = await start();
+    talk.select(talk.branch(KEY, 2, "deux"));
+    await waitUntil(() => texts(chat).includes("deux"), "it is on show");
+    const done: string[] = [];
+    for (const name of ["agents:agentSelectBranch", "chat:startRun"]) {
+      const take = gateway.handlers.get(name);
+      gateway.handlers.set(name, async (...given) => {
+        done.push(`${name} begins`);
+        const answer = await take?.(...given);
+        done.push(`${name} ends`);
+        return answer;
+      });
+    }
+
+    await Promise.all([chat.selectBranch(KEY), chat.send(CALLS, "three")]);
+
+    expect(done).toEqual(
+      ["agents:agentSelectBranch", "chat:startRun"].flatMap((name) => [
+        `${name} begins`,
+        `${name} ends`,
+      ]),
+    );
+    await waitUntil(() => texts(chat).includes("three"), "it is in the root");
+    expect(texts(chat)).toEqual(["one", "ONE", "two", "TWO", "three"]);
+  });
+
   it("B48 is all that a tab that comes later ever shows", async () => {
     const { gateway, talk } = await aConversation();
     const key = talk.branch(KEY, 2, "deux");
