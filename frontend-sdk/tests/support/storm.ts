@@ -9,9 +9,9 @@ import {
   createClient,
   type ErrorCode,
   type ServerFrame,
-  type Socket,
 } from "../../src/core/index.js";
 import type { Order } from "./orders.js";
+import { VirtualLine, VirtualTime } from "./virtual.js";
 
 interface Answer {
   readonly id: string;
@@ -22,24 +22,31 @@ export class Storm {
   readonly rows: Order[] = [];
   /** Ids of orders that the server would not take. */
   readonly refused = new Set<string>();
+  readonly #time = new VirtualTime();
+  readonly #line = new VirtualLine((wire) => {
+    this.#send = (frame) => wire.send(JSON.stringify(frame));
+    return {
+      receive: (text) => this.#receive(JSON.parse(text) as ClientFrame),
+      gone: () => this.#forget(),
+    };
+  });
   readonly client = createClient({
     url: "http://storm",
     environment: {
-      open: () => this.#open(),
-      now: () => this.#now,
+      open: (url, protocol) => {
+        setImmediate(() => this.#line.connect());
+        return this.#line.open(url, protocol);
+      },
+      now: this.#time.now,
       random: () => 0,
-      after: (ms, then) => this.#after(ms, then),
+      after: this.#time.after,
       onWake: () => () => {},
     },
   });
   readonly #refuses: () => boolean;
   readonly #outcomes = new Map<string, ErrorCode | null>();
   #version = 0;
-  #now = 0;
-  #timers: { readonly at: number; readonly then: () => void }[] = [];
-  #socket: Socket | undefined;
-  #toServer: ClientFrame[] = [];
-  #toClient: ServerFrame[] = [];
+  #send: (frame: ServerFrame) => void = () => {};
   #subscriptions = new Set<string>();
   #stale = new Set<string>();
   #answers: Answer[] = [];
@@ -57,10 +64,41 @@ export class Storm {
 
   /** The server reads one frame. */
   hear(): void {
-    const frame = this.#toServer.shift();
-    switch (frame?.type) {
+    this.#line.hear();
+  }
+
+  /** The server says what is new, and answers the first `count` calls. */
+  say(count: number): void {
+    const cursor = `t.${this.#version}`;
+    for (const id of this.#stale) {
+      this.#send({ type: "snapshot", id, cursor, value: [...this.rows] });
+    }
+    this.#stale.clear();
+    for (const { id, dedupe } of this.#answers.splice(0, count)) {
+      const code = this.#outcomes.get(dedupe);
+      this.#send(
+        code ? { type: "error", id, code, message: "no" } : { type: "result", id, value: null },
+      );
+    }
+  }
+
+  /** The client reads one frame. */
+  deliver(): void {
+    this.#line.deliver();
+  }
+
+  cut(): void {
+    this.#line.cut();
+  }
+
+  pass(ms: number): void {
+    this.#time.pass(ms);
+  }
+
+  #receive(frame: ClientFrame): void {
+    switch (frame.type) {
       case "hello":
-        this.#toClient.push({ type: "welcome", session: "s", identity: null, heartbeat: 1e6 });
+        this.#send({ type: "welcome", session: "s", identity: null, heartbeat: 1e6 });
         break;
       case "subscribe":
         this.#subscriptions.add(frame.id);
@@ -75,41 +113,11 @@ export class Storm {
     }
   }
 
-  /** The server says what is new, and answers the first `count` calls. */
-  say(count: number): void {
-    const cursor = `t.${this.#version}`;
-    for (const id of this.#stale) {
-      this.#toClient.push({ type: "snapshot", id, cursor, value: [...this.rows] });
-    }
-    this.#stale.clear();
-    for (const { id, dedupe } of this.#answers.splice(0, count)) {
-      const code = this.#outcomes.get(dedupe);
-      this.#toClient.push(
-        code ? { type: "error", id, code, message: "no" } : { type: "result", id, value: null },
-      );
-    }
-  }
-
-  /** The client reads one frame. */
-  deliver(): void {
-    const frame = this.#toClient.shift();
-    if (frame !== undefined) this.#socket?.onmessage?.({ data: JSON.stringify(frame) });
-  }
-
-  cut(): void {
-    const socket = this.#socket;
-    this.#socket = undefined;
-    [this.#toServer, this.#toClient, this.#answers] = [[], [], []];
+  /** What a line was told of is gone with it. */
+  #forget(): void {
+    this.#answers = [];
     this.#subscriptions.clear();
     this.#stale.clear();
-    socket?.onclose?.({ code: 1006, reason: "" });
-  }
-
-  pass(ms: number): void {
-    this.#now += ms;
-    const due = this.#timers.filter(({ at }) => at <= this.#now);
-    this.#timers = this.#timers.filter(({ at }) => at > this.#now);
-    for (const { then } of due.sort((a, b) => a.at - b.at)) then();
   }
 
   #call(id: string, dedupe: string, row: Order): void {
@@ -119,32 +127,5 @@ export class Storm {
       else this.commit(row);
     }
     this.#answers.push({ id, dedupe });
-  }
-
-  #open(): Socket {
-    const current = () => this.#socket === socket;
-    const socket: Socket = {
-      onopen: null,
-      onmessage: null,
-      onclose: null,
-      onerror: null,
-      send: (data) => {
-        if (current()) this.#toServer.push(JSON.parse(data) as ClientFrame);
-      },
-      close: () => {
-        if (current()) this.cut();
-      },
-    };
-    this.#socket = socket;
-    setImmediate(() => socket.onopen?.());
-    return socket;
-  }
-
-  #after(ms: number, then: () => void): () => void {
-    const timer = { at: this.#now + ms, then };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((one) => one !== timer);
-    };
   }
 }
