@@ -100,7 +100,8 @@ def test_b52_a_long_answer_and_long_arguments_cost_the_same_to_their_end_in_shor
         first = speak(browser, page, **said, offset=0, text=text[:half])
         then = speak(browser, page, **said, offset=half, text=text[half:])
 
-        assert sum(then) < 3 * sum(first), f"{kind}: {sum(first):.0f} ms, then {sum(then):.0f} ms"
+        # Twice as long an answer costs less than three times as much.
+        assert sum(then) < 2 * sum(first), f"{kind}: {sum(first):.0f} ms, then {sum(then):.0f} ms"
         for tasks in (first, then):
             assert tasks[PAUSES] < LONG_MS * slowness, f"{kind}: {tasks[:10]}, loops {loops}"
 
