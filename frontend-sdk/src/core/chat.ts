@@ -122,10 +122,11 @@ export class Chat {
 
   /** Show another branch, in all tabs; here before they know. Rejects, and is back, if it fails. */
   async selectBranch(branch: string): Promise<void> {
-    const { client, sends, after } = this.#context;
+    const { sends, after, id } = this.#context;
     const key = this.threadKey;
-    const told = client.call(agents.agentSelectBranch, { key, branch });
-    const choice: Choice = { branch, answered: told.catch(() => {}) };
+    // After what was selected before: the last one stands.
+    const told = this.#request(agents.agentSelectBranch, { key, branch }, id(), key).answer;
+    const choice: Choice = { branch, answered: told };
     const change = (to?: Choice) =>
       sends.change(key, (before) =>
         before.choice?.branch === branch ? { ...before, choice: to } : before,
@@ -271,9 +272,8 @@ export class Chat {
   /** Call, and before it let the server hear what was selected: the root's key means that. */
   #request(fn: string, args: Values, dedupe: string, key: string): Request {
     const { request, sends } = this.#context;
-    const answered = key === this.threadKey && sends.of(key).get().choice?.answered;
-    if (!answered) return request(fn, args, dedupe);
-    return { id: "", answer: answered.then(() => request(fn, args, dedupe).answer) };
+    const choice = key === this.threadKey ? sends.of(key).get().choice : undefined;
+    return request(fn, args, dedupe, choice?.answered);
   }
 
   /** Begin a branch at `seq` with `input`; its beginning lies over this one until it is there. */

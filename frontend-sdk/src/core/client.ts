@@ -48,7 +48,8 @@ export interface AgentStateView<T = unknown> {
 /** What a part of the SDK that is more than queries and calls is made of; see `createChat`. */
 export interface Foundation {
   readonly environment: Environment;
-  readonly request: (fn: string, args: Values, dedupe: string) => Request;
+  /** Call; with `first` it leaves when that is over. */
+  readonly request: (fn: string, args: Values, dedupe: string, first?: Promise<unknown>) => Request;
   /** Take a call back that has never left; false if it may have. */
   readonly withdraw: (request: Request) => boolean;
   readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
@@ -192,7 +193,7 @@ export class ChatClient {
   #founding(): Foundation {
     return {
       environment: this.#environment,
-      request: (fn, args, dedupe) => this.#request(fn, args, dedupe),
+      request: (fn, args, dedupe, first) => this.#request(fn, args, dedupe, undefined, first),
       withdraw: (request) => this.#requests.withdraw(request.id),
       watch: (query, args) => this.#watch(query, args),
       prepend: (query, args, page: readonly Message[]) => {
@@ -215,7 +216,13 @@ export class ChatClient {
     );
   }
 
-  #request(fn: string, args: Values, dedupe?: string, optimistic?: Update): Request {
+  #request(
+    fn: string,
+    args: Values,
+    dedupe?: string,
+    optimistic?: Update,
+    first?: Promise<unknown>,
+  ): Request {
     if (this.connection.get().name === "stopped") {
       return refused(new RopewalkError("CLOSED", "the client was closed"));
     }
@@ -226,9 +233,10 @@ export class ChatClient {
       return refused(thrown);
     }
     const drop = optimistic && this.#layers.add(optimistic);
-    const request = this.#requests.call(prepared, (id) => {
+    const settled = (id: string) => {
       if (this.#hold.calls.delete(id)) drop?.();
-    });
+    };
+    const request = this.#requests.call(prepared, settled, first);
     if (drop) this.#hold.calls.add(request.id);
     this.#needs();
     return request;

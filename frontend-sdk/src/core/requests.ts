@@ -5,8 +5,8 @@
  * each carries a dedupe key, under which the server gives one effect and one answer; only
  * reads go without.  What is sent again is what was asked, whatever became of the object
  * since; what no server could take is never sent at all, or it would end every socket;
- * what is more than a server takes at once waits here, for it would be refused there; and of
- * what waits there is an end.
+ * what is more than a server takes at once waits here, for it would be refused there, and so
+ * does what has to come after another's answer; and of what waits there is an end.
  */
 
 import { asError, errorOf, RopewalkError } from "./errors.js";
@@ -36,6 +36,8 @@ interface Waiting {
   left: boolean;
   /** Whether it is on its way on the present one. */
   sent: boolean;
+  /** Whether something else has to be answered before it leaves. */
+  held: boolean;
 }
 
 export class Requests {
@@ -62,11 +64,16 @@ export class Requests {
     return { id, text: sendable(frame) };
   }
 
-  /** Ask; `settled` is told when there is an answer, before anybody who waits for it. */
-  call({ id, text }: Prepared, settled?: (id: string) => void): Request {
+  /**
+   * Ask, when `first` is over if it is given; `settled` is told when there is an answer, before
+   * anybody who waits for it.
+   */
+  call({ id, text }: Prepared, settled?: (id: string) => void, first?: Promise<unknown>): Request {
+    const held = first !== undefined;
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { text, resolve, reject, settled, left: false, sent: false });
+      this.#waiting.set(id, { text, resolve, reject, settled, left: false, sent: false, held });
     });
+    if (first) void this.#free(id, first);
     this.#flush();
     return { id, answer };
   }
@@ -98,10 +105,19 @@ export class Requests {
     for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error);
   }
 
+  async #free(id: string, first: Promise<unknown>): Promise<void> {
+    await first.catch(() => {});
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    waiting.held = false;
+    this.#flush();
+  }
+
   #flush(): void {
     let room = MAX_CALLS;
     for (const waiting of this.#waiting.values()) {
       if (room === 0) return;
+      if (waiting.held) continue;
       if (!waiting.sent) waiting.sent = this.#send(waiting.text);
       waiting.left ||= waiting.sent;
       room -= 1;
