@@ -57,7 +57,7 @@ from app.dialects.events import (
     StepEnded,
     StepReset,
 )
-from app.dialects.json_patch import patch
+from app.dialects.json_patch import is_banned, patch
 from app.dialects.sse import event_bytes
 from app.dialects.story import Story
 from app.domain.storable import encode
@@ -153,9 +153,9 @@ class AgUiRun:
         before, self._state = self._state, value
         if before is None:
             return b"" if value is None else _event(StateSnapshotEvent(snapshot=value))
-        if value is None:
-            return _event(StateSnapshotEvent(snapshot=None))
         changes = patch(before, value)
+        if value is None or any(map(is_banned, changes)):
+            return _event(StateSnapshotEvent(snapshot=value))
         return _event(StateDeltaEvent(delta=changes)) if changes else b""
 
     def end(self, ending: Ending) -> bytes:

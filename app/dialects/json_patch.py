@@ -3,13 +3,21 @@
 Objects are compared name by name; whatever else differs is replaced as a whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def patch(before: Any, after: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # any JSON
     """Return the operations that make ``after`` of ``before``; none if they are equal."""
     return list(_operations("", before, after))
+
+
+def is_banned(operation: Mapping[str, Any]) -> bool:
+    """Return whether clients refuse it, and its whole patch, as JavaScript has these names.
+
+    Source: fast-json-patch, ``banPrototypeModifications``.
+    """
+    return not {"__proto__", "prototype"}.isdisjoint(operation["path"].split("/"))
 
 
 def _operations(path: str, before: Any, after: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401

@@ -78,7 +78,7 @@ def once_key(id_: str, *what: str) -> str:
 
 def known_as(row: Row) -> str:
     """Return the id by which other protocols know what a user said: the sender's own, if any."""
-    return str(row.get("dedupe") or row["id"]).partition(_MARK)[0]
+    return str(row.get("dedupe") or row["id"]).rsplit(_MARK, 1)[0]
 
 
 def user_parts(row: Row) -> list[dict[str, Any]]:

@@ -142,9 +142,11 @@ def _text(message: AgUiMessage) -> str:
     """
     if isinstance(message.content, str):
         return storable_text(message.content)
-    if any(part.get("type") != "text" for part in message.content):
+    texts = [part.get("text") for part in message.content if part.get("type") == "text"]
+    said = [text for text in texts if isinstance(text, str)]
+    if len(said) < len(message.content):
         raise InvalidArgument("messages: this version takes text alone")
-    return storable_text("\n".join(str(part.get("text", "")) for part in message.content))
+    return storable_text("\n".join(said))
 
 
 def _shown(messages: list[dict[str, Any]]) -> Mapping[str, Json]:
@@ -161,6 +163,6 @@ def _arguments(messages: list[dict[str, Any]]) -> Iterator[tuple[str, Json]]:
                     try:
                         yield id_, from_json(text)
                     except ValueError:
-                        continue
+                        yield id_, text  # whatever was shown, it was not what the call has
                 case _:
                     continue

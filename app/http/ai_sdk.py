@@ -223,8 +223,7 @@ def _text(message: ChatMessage) -> str:
     Raises:
         InvalidArgument: it says nothing in words, or brings a file.
     """
-    kinds = {part.get("type") for part in message.parts}
-    if "file" in kinds:
+    if any(part.get("type") == "file" for part in message.parts):
         raise InvalidArgument("messages: files are not supported by this version")
     texts = [part.get("text") for part in message.parts if part.get("type") == "text"]
     said = [text for text in texts if isinstance(text, str)]

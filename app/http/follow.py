@@ -4,6 +4,7 @@ The server's history is the truth.  Of what a client sends its newest message is
 decisions, and nothing else: what it says was said before is stored nowhere.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -207,9 +208,16 @@ def same_in_javascript(one: Json, other: Json) -> bool:
         case (bool(), _) | (_, bool()):
             return one is other
         case int() | float(), int() | float():
-            return float(one) == float(other)
+            return _in_javascript(one) == _in_javascript(other)
         case _:
             return one == other
+
+
+def _in_javascript(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def rows_of(found: ThreadSnapshot) -> list[Row]:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.dialects.ag_ui import AgUiRun
 from app.dialects.json_patch import patch
+from tests.support.told_runs import events_in
 
 _names = st.sampled_from(["a", "b", "", "a/b", "~"])
 _json = st.recursive(
@@ -49,6 +51,19 @@ def test_the_same_value_needs_none(value: Any) -> None:  # noqa: ANN401  # any J
 @pytest.mark.parametrize(("before", "after"), [(1, True), (0, False), ({"a": 1}, {"a": True})])
 def test_a_number_is_no_truth(before: object, after: object) -> None:
     assert patch(before, after)
+
+
+@pytest.mark.parametrize("name", ["__proto__", "prototype"])
+def test_a_name_that_clients_refuse_in_a_patch_comes_with_the_whole_state(name: str) -> None:
+    telling = AgUiRun("run", thread_id="t", called="r", is_new=True)
+    odd, more = {"constructor": {name: 1, "a": 1}}, {"constructor": {name: 1, "a": 2}}
+    telling.state({"constructor": {"a": 1}})
+
+    (whole,) = events_in(telling.state(odd))
+    (delta,) = events_in(telling.state(more))
+
+    assert whole == {"type": "STATE_SNAPSHOT", "snapshot": odd}
+    assert [each["path"] for each in delta["delta"]] == ["/constructor/a"]
 
 
 def _ordered(value: Any) -> Any:  # noqa: ANN401  # any JSON

@@ -70,6 +70,9 @@ async def texts(backend: Backend, key: str = "k") -> list[str]:
             "messages: files are not supported by this version",
             id="a-file",
         ),
+        pytest.param(
+            CHAT, chat({**said("hi"), "parts": [{"type": ["text"]}]}), "needs a part", id="odd-kind"
+        ),
         pytest.param(AG_UI, {"threadId": "k", "messages": []}, "runId: Field", id="no-run"),
         pytest.param(
             AG_UI,
@@ -82,6 +85,12 @@ async def texts(backend: Backend, key: str = "k") -> list[str]:
             agent_input({"id": "m", "role": "user", "content": [{"type": "image"}]}),
             "messages: this version takes text alone",
             id="an-image",
+        ),
+        pytest.param(
+            AG_UI,
+            agent_input({"id": "m", "role": "user", "content": [{"type": "text", "text": None}]}),
+            "messages: this version takes text alone",
+            id="no-text",
         ),
     ],
 )
@@ -167,13 +176,14 @@ async def test_nothing_to_resume_is_no_content(backend: Backend, world: StoreWor
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_what_a_page_begins_with_bears_the_senders_ids(backend: Backend) -> None:
+@pytest.mark.parametrize("id_", ["Zk3", "a#ropewalk:b"])
+async def test_what_a_page_begins_with_bears_the_senders_ids(backend: Backend, id_: str) -> None:
     async with backend.client("ann") as ann, backend.client("ben") as ben:
-        await ann.post(CHAT, json=chat(said("hi", "Zk3")))
+        await ann.post(CHAT, json=chat(said("hi", id_)))
         mine = (await ann.get(f"{CHAT}/k")).json()
         foreign, missing = await ben.get(f"{CHAT}/k"), await ben.get(f"{CHAT}/missing")
 
-    assert mine == {"messages": [said("hi", "Zk3")], "seen": 1}
+    assert mine == {"messages": [said("hi", id_)], "seen": 1}
     assert foreign.json() == missing.json() == {"messages": [], "seen": 0}
 
 
@@ -246,6 +256,8 @@ async def test_nobody_says_anything_in_a_session_of_somebody_else(backend: Backe
         ({"a": [60.0, None]}, {"a": [60, None]}, True),
         (1 << 60, float(1 << 60), True),
         ((1 << 60) + 1, 1 << 60, True),
+        (10**400, 1.5, False),
+        (-(10**400), 10**400, False),
         (1, True, False),
         (0, False, False),
         ({"a": 1}, {"a": 1, "b": 1}, False),
@@ -293,3 +305,21 @@ async def test_only_the_person_in_the_loop_decides(backend: Backend, world: Stor
     assert [each.status_code for each in loose] == [400] * 3
     assert still == [waiting]
     assert (right.status_code, again.status_code) == (200, 200)
+
+
+@pytest.mark.parametrize("text", ['{"price": 2', '{"price": NaN}', '{"price": 1e999}', "9" * 400, "9" * 5000])
+async def test_who_was_shown_no_arguments_of_the_call_approves_nothing(
+    backend: Backend, world: StoreWorld, text: str
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "x", "arguments": text}}
+    shown = {"id": "a", "role": "assistant", "toolCalls": [call]}
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        await world.ask(await world.claim(), "call_1", gated=["call_1"])
+        (waiting,) = (await ann.get("/approvals")).json()["approvals"]
+        yes = {"interruptId": waiting["id"], "status": "resolved", "payload": {"approved": True}}
+        answer = await ann.post(AG_UI, json=agent_input(shown, resume=[yes]))
+        still = (await ann.get("/approvals")).json()["approvals"]
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+    assert still == [waiting]
