@@ -62,7 +62,7 @@ def serve(route: Route) -> None:
 
 def tasks_of(browser: Browser, page: Page, script: str, arg: object = None) -> list[float]:
     """Return the CPU time of each task of the page's main thread meanwhile in ms, longest first."""
-    browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
+    browser.start_tracing(page=page, categories=["toplevel"])
     page.evaluate(script, arg)
     events: list[dict[str, Any]] = json.loads(browser.stop_tracing())["traceEvents"]
     mains = {
@@ -73,7 +73,7 @@ def tasks_of(browser: Browser, page: Page, script: str, arg: object = None) -> l
     by_thread: dict[tuple[int, int], list[float]] = {main: [] for main in mains}
     for event in events:
         thread = (event["pid"], event["tid"])
-        if event["name"] == "RunTask" and thread in mains:
+        if event["name"] == "ThreadControllerImpl::RunTask" and thread in mains:
             by_thread[thread].append(event.get("tdur", 0) / 1000)
     busiest: list[float] = max(by_thread.values(), key=len)
     return sorted(busiest, reverse=True)
