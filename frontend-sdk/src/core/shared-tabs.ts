@@ -8,7 +8,7 @@
  */
 
 import type { Environment } from "./environment.js";
-import { type Locks, Membership, type TabPlatform } from "./tab-membership.js";
+import { Membership, type TabPlatform } from "./tab-membership.js";
 
 /** Returns how to open sockets, given how it is done without sharing. */
 export type SocketSharing = (environment: Environment) => Environment["open"];
@@ -16,20 +16,27 @@ export type SocketSharing = (environment: Environment) => Environment["open"];
 /**
  * Share one socket among all tabs of a person and a server.
  *
- * Where there are no locks or no channels between tabs, each has a socket of its own.
+ * Where there are no locks or no channels between tabs, or they are refused, each has a socket of
+ * its own.
  */
 export function sharedTabs(platform: Partial<TabPlatform> = {}): SocketSharing {
   const {
-    locks = (globalThis as { navigator?: { locks?: Locks } }).navigator?.locks,
+    locks = (globalThis as { navigator?: Partial<TabPlatform> }).navigator?.locks,
     BroadcastChannel = globalThis.BroadcastChannel,
   } = platform;
   return (environment) => {
     if (locks === undefined || BroadcastChannel === undefined) return environment.open;
     let member: Membership | undefined;
     return (url, protocol) => {
+      const open = () => environment.open(url, protocol);
       if (member === undefined || member.over) {
-        const open = () => environment.open(url, protocol);
-        member = new Membership(url, open, environment, { locks, BroadcastChannel });
+        const name = `${protocol} ${url}`;
+        try {
+          member = new Membership(name, open, environment, { locks, BroadcastChannel });
+        } catch {
+          // There are no channels for this page: storage is partitioned, or blocked.
+          return open();
+        }
       }
       return member.open();
     };

@@ -18,7 +18,8 @@
  *
  * Laws: a frame is heard only if it comes from the leader that opened the socket.  A leader that
  * was deposed in its sleep learns of it when it wakes, gives its socket up, and follows.  A tab
- * that needs no socket, and holds it for nobody, is no member.
+ * that needs no socket, and holds it for nobody, is no member; nor is one that is refused locks:
+ * it has a socket of its own.
  */
 
 import type { Environment, Socket } from "./environment.js";
@@ -54,6 +55,8 @@ const LINGER_MS = 2_000;
 /** "Service Restart": come back. */
 const CLOSE_MOVED = 1012;
 const MOVED = "another tab holds the socket now";
+/** Grows when tabs say something else to each other: pages of two releases may be open at once. */
+const DIALECT = 1;
 
 /** To all. */
 type Call =
@@ -96,13 +99,14 @@ export class Membership {
   #stopWaiting: () => void = () => {};
   #stopLeaving: () => void = () => {};
 
+  /** `name` is of what is shared: tabs of another name know nothing of this one. */
   constructor(
-    url: string,
+    name: string,
     openReal: () => Socket,
     environment: Environment,
     platform: TabPlatform,
   ) {
-    this.#name = `ropewalk ${url}`;
+    this.#name = `ropewalk ${DIALECT} ${name}`;
     this.#openReal = openReal;
     this.#environment = environment;
     this.#platform = platform;
@@ -113,9 +117,13 @@ export class Membership {
     this.#all = this.#channel<Call>(this.#name, (call) => this.#called(call));
     this.#own = this.#channel<Told>(this.#nameOf(this.#me), (told) => this.#told(told));
     this.#named = new Promise((resolve) => {
-      void platform.locks.request(this.#nameOf(this.#me), () => {
+      const held = () => {
         resolve();
         return this.#ending;
+      };
+      platform.locks.request(this.#nameOf(this.#me), held).catch(() => {
+        this.#alone();
+        resolve();
       });
     });
     this.#queue();
@@ -159,10 +167,21 @@ export class Membership {
       this.#lead();
       return this.#ending;
     };
-    this.#platform.locks.request(this.#name, how ?? { signal }, lead).catch(() => {
+    this.#platform.locks.request(this.#name, how ?? { signal }, lead).catch((thrown: Error) => {
       lost = true;
-      if (!signal.aborted) this.#deposed();
+      if (signal.aborted) return;
+      if (thrown.name === "AbortError") this.#deposed();
+      else this.#alone();
     });
+  }
+
+  /** There are no locks for this page, as in a sandboxed frame: it speaks for itself alone. */
+  #alone(): void {
+    this.#hub ??= new Hub(this.#openReal, this.#environment.after);
+    this.#stopWaiting();
+    this.#all.close();
+    this.#own.close();
+    this.#follow(this.#me);
   }
 
   #lead(): void {

@@ -1,6 +1,7 @@
 /** Several tabs of one browser on one socket: over real channels and real sockets. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { platform } from "../../src/core/environment.js";
 import {
   type Chat,
   type ChatClient,
@@ -10,6 +11,7 @@ import {
   type TokenSource,
 } from "../../src/core/index.js";
 import { MAX_CALLS } from "../../src/core/protocol.gen.js";
+import type { TabPlatform } from "../../src/core/tab-membership.js";
 import { FakeBrowser, type FakeTab } from "../support/browser.js";
 import { aMessage, aThread } from "../support/builders.js";
 import type { TestGateway } from "../support/gateway.js";
@@ -231,5 +233,69 @@ describe("tabs of one browser", () => {
     for (const client of clients) record(createChat(client, KEY));
 
     await waitUntil(() => gateway.lines.size === 2, "each has its own");
+  });
+
+  it("have a socket each where locks or channels are refused, as in a sandboxed frame", async () => {
+    const gateway = await aGateway();
+    const { BroadcastChannel } = globalThis;
+    const refusal = new DOMException("not in this frame", "SecurityError");
+    let asked = 0;
+    const locks: TabPlatform["locks"] = {
+      request: async () => {
+        asked += 1;
+        throw refusal;
+      },
+    };
+    const refusing = class {
+      constructor() {
+        throw refusal;
+      }
+    } as unknown as TabPlatform["BroadcastChannel"];
+    const tabs = [
+      { locks, BroadcastChannel },
+      { locks, BroadcastChannel },
+      { locks: new FakeBrowser().tab().locks, BroadcastChannel: refusing },
+    ];
+    const chats = tabs.map((platform) =>
+      createChat(connect(gateway, { tabs: sharedTabs(platform) }), KEY),
+    );
+
+    for (const chat of chats) record(chat);
+    await waitUntil(() => gateway.lines.size === 3, "each has its own");
+    gateway.commit(KEY, [aMessage({ seq: 2 })]);
+    await waitUntil(
+      () => chats.every((chat) => chat.state.get().messages.length === 2),
+      "they are told",
+    );
+
+    expect(asked).toBe(4);
+  });
+
+  it("of two releases, whose servers speak otherwise, do not share", async () => {
+    const gateway = await aGateway();
+    const browser = new FakeBrowser();
+    const greeted: string[] = [];
+    const dial = (protocol: string) => {
+      const tab = browser.tab();
+      const environment = platform(tab.environment);
+      const open = sharedTabs(tab)({
+        ...environment,
+        open: (url, spoken) => {
+          greeted.push(spoken);
+          return environment.open(url, spoken);
+        },
+      });
+      return new Promise<void>((resolve) => {
+        const socket = open(gateway.url.replace("http", "ws"), protocol);
+        socket.onmessage = () => {
+          resolve();
+        };
+        socket.onopen = () => socket.send(JSON.stringify({ type: "hello", protocol: 1 }));
+      });
+    };
+
+    for (const protocol of ["ropewalk.v1", "ropewalk.v2", "ropewalk.v1"]) await dial(protocol);
+
+    expect(greeted).toEqual(["ropewalk.v1", "ropewalk.v2"]);
   });
 });
