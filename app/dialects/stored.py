@@ -40,14 +40,14 @@ async def rows_of_run(reader: ThreadReader, thread_id: str, run_id: str) -> list
 
 
 async def refusals(reader: ThreadReader, key: str, calls: Sequence[str]) -> dict[str, Refusal]:
-    """Return which of these calls a person has refused."""
+    """Return which of these calls a person has refused; a run below names its calls anew."""
     if not calls:
         return {}
     found = await reader.approvals(key=key, everything=True, calls=calls)
     return {
         each.tool_call_id: Refusal(each.id, each.reason)
         for each in found
-        if each.status is ApprovalStatus.DENIED
+        if each.status is ApprovalStatus.DENIED and each.thread_key == key
     }
 
 

@@ -115,7 +115,8 @@ class Follower:
         Args:
             key: of the session.
             answers: the decisions.
-            shown: the arguments that the client has shown, by tool call.
+            shown: the arguments that the client has shown, by tool call of this session: a run
+                below names its calls anew.
             caller: who decides.
         """
         asked = await asked_in(self._services, key, caller)
@@ -132,7 +133,7 @@ class Follower:
                 given["reason"] = each.reason
             if each.edited_input is not None:
                 given["editedInput"] = each.edited_input
-            if call.id in shown:
+            if call.key == key and call.id in shown:
                 seen = shown[call.id]
                 is_same = same_in_javascript(seen, call.input)
                 given["inputHash"] = call.input_hash if is_same else input_hash(seen)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.dialects.stored import refusals
 from app.domain.run import Ending
 from app.http.follow import same_in_javascript
 from app.http.requests import MAX_BODY
@@ -307,7 +308,9 @@ async def test_only_the_person_in_the_loop_decides(backend: Backend, world: Stor
     assert (right.status_code, again.status_code) == (200, 200)
 
 
-@pytest.mark.parametrize("text", ['{"price": 2', '{"price": NaN}', '{"price": 1e999}', "9" * 400, "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ['{"price": 2', '{"price": NaN}', '{"price": 1e999}', "9" * 400, "9" * 5000]
+)
 async def test_who_was_shown_no_arguments_of_the_call_approves_nothing(
     backend: Backend, world: StoreWorld, text: str
 ) -> None:
@@ -323,3 +326,25 @@ async def test_who_was_shown_no_arguments_of_the_call_approves_nothing(
 
     assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
     assert still == [waiting]
+
+
+async def test_what_a_run_below_asks_is_not_taken_for_a_call_of_the_same_id(
+    backend: Backend, world: StoreWorld
+) -> None:
+    top = await world.drive(thread_key="top")
+    await world.ask(top, "call_1")
+    child = await world.spawn(top)
+    await world.ask(child, "call_1", gated=["call_1"])
+    call = {"id": "call_1", "type": "function", "function": {"name": "x", "arguments": "{}"}}
+    shown = {"id": "a", "role": "assistant", "toolCalls": [call]}
+    async with backend.client("root", "admin") as admin:
+        (waiting,) = (await admin.get("/approvals")).json()["approvals"]
+        body = agent_input(shown, resume=[{"interruptId": waiting["id"], "status": "cancelled"}])
+        decided = await admin.post(
+            f"/agents/{top.run.agent}/ag-ui", json={**body, "threadId": "top"}
+        )
+        left = (await admin.get("/approvals")).json()["approvals"]
+
+    assert (decided.status_code, left) == (200, [])
+    assert await refusals(world.reader, "top", ["call_1"]) == {}
+    assert await refusals(world.reader, child.thread.key, ["call_1"]) != {}
