@@ -53,7 +53,7 @@ def ui_messages(
     for of_run in runs:
         run_id = str(of_run[0]["runId"])
         first = of_run[0]
-        if first["role"] != "assistant":
+        if first["role"] in {"user", "system"}:
             messages.append(_message(known_as(first), first["role"], user_parts(first)))
         parts = _Parts(run_id)
         story = Story(run_id)

@@ -136,6 +136,8 @@ class AiSdkRoutes:
         if found is None:
             return reply({"messages": [], "seen": 0})
         rows = rows_of(found)
+        if len({row["runId"] for row in rows}) == 1:  # however long, it is a message
+            rows = await rows_of_run(self._services.reader, found.thread.id, rows[0]["runId"])
         failed = [
             part["toolCallId"]
             for row in rows

@@ -141,3 +141,18 @@ def test_a_line_break_of_unicode_does_not_break_an_event(telling: Telling) -> No
 
     assert b"\\u2028" in told
     assert len(told.decode().splitlines()) == told.decode().count("\n")
+
+
+def test_a_run_whose_beginning_is_further_up_is_an_answer_alone() -> None:
+    stored = StoredRun()
+    stored.ask()
+    stored.answer(0, Turn([("text", "words")], 2))
+    stored.answer(1, Turn([("text", "more")]))
+
+    (message,) = ui_messages(stored.rows[-2:], {})
+
+    assert message["role"] == "assistant"
+    assert message["parts"] == [
+        {"type": "step-start"},
+        {"type": "text", "text": "more", "state": "done"},
+    ]

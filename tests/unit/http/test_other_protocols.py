@@ -188,6 +188,19 @@ async def test_what_a_page_begins_with_bears_the_senders_ids(backend: Backend, i
     assert foreign.json() == missing.json() == {"messages": [], "seen": 0}
 
 
+async def test_a_run_that_is_longer_than_a_page_is_a_whole_message(
+    backend: Backend, world: StoreWorld
+) -> None:
+    calls = [f"call_{number}" for number in range(210)]
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        await world.ask(await world.claim(), *calls)
+        asked, answer = (await ann.get(f"{CHAT}/k")).json()["messages"]
+
+    assert (asked, answer["role"]) == (said("hi"), "assistant")
+    assert [part["toolCallId"] for part in answer["parts"][1:]] == calls
+
+
 async def test_who_looks_at_a_thread_in_which_nothing_ran_sees_nothing(backend: Backend) -> None:
     async with backend.client("ann") as ann, backend.client("ben") as ben:
         missing = await ben.post(AG_UI, json=agent_input())
