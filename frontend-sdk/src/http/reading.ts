@@ -79,10 +79,8 @@ async function open(
     accept: "text/event-stream",
     ...(cursor !== undefined && { "last-event-id": cursor }),
   };
-  const { body, status } = await transport.within(
-    transport.timeoutMs,
-    () => line.abort(),
-    () => transport.attempt(path, { method: "GET", headers }, line.signal),
+  const { body, status } = await transport.within(transport.timeoutMs, line, () =>
+    transport.attempt(path, { method: "GET", headers }, line.signal),
   );
   if (body) return body;
   throw new HttpError(
@@ -103,11 +101,7 @@ async function* eventsOf(
   const decoder = new TextDecoder();
   try {
     for (;;) {
-      const { done, value } = await transport.within(
-        SILENCE_MS,
-        () => line.abort(),
-        () => reader.read(),
-      );
+      const { done, value } = await transport.within(SILENCE_MS, line, () => reader.read());
       if (done) return;
       yield* parser.feed(decoder.decode(value, { stream: true }));
     }

@@ -10,6 +10,7 @@
 import type { TokenSource } from "../core/connection.js";
 import { backoffMs } from "../core/connection-state.js";
 import type { Environment } from "../core/environment.js";
+import { asError } from "../core/errors.js";
 import { HttpError, isPassing, refusal, unanswered } from "./http-error.js";
 
 /** The part of the platform's `fetch` that is used. */
@@ -68,7 +69,7 @@ export class Transport {
   /** Return what a request is answered with. */
   async send<T>(request: HttpRequest, options: RequestOptions = {}): Promise<T> {
     const { signal, idempotencyKey = this.environment.id() } = options;
-    const body = request.body && JSON.stringify(request.body);
+    const body = request.body && textOf(request.body);
     const headers = {
       accept: "application/json",
       ...(request.method === "POST" && { "idempotency-key": idempotencyKey }),
@@ -95,23 +96,40 @@ export class Transport {
   async attempt(path: string, init: Init, signal: AbortSignal): Promise<Response> {
     const { token: source, fetch } = this.#options;
     const token = typeof source === "function" ? await source() : source;
+    // Not every fetch heeds it.
+    stopIf(signal);
     const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) };
     const response = await fetch(this.#url + path, { ...init, headers, signal });
     if (!response.ok) throw refusal(response, await response.text());
     return response;
   }
 
-  /** Return what `work` returns; after `ms` without that, `cut` is called and it has failed. */
-  async within<T>(ms: number, cut: () => void, work: () => Promise<T>): Promise<T> {
+  /**
+   * Return what `work` returns. After `ms` without that the line is cut, and it has failed; so it
+   * has when the line is cut by anybody else, whether what it waits for heeds that or not.
+   */
+  async within<T>(ms: number, line: AbortController, work: () => Promise<T>): Promise<T> {
     let stop = () => {};
-    const late = new Promise<never>((_, reject) => {
-      stop = this.environment.after(ms, () => {
-        cut();
-        reject(new HttpError("UNAVAILABLE", `the server said nothing for ${ms / 1000} s`));
-      });
+    const { signal } = line;
+    const cut = new Promise<never>((_, reject) => {
+      const end = (why: string) => () => {
+        reject(new HttpError("UNAVAILABLE", why));
+        line.abort();
+      };
+      const stopTimer = this.environment.after(
+        ms,
+        end(`the server said nothing for ${ms / 1000} s`),
+      );
+      const aborted = end("it was aborted");
+      signal.addEventListener("abort", aborted);
+      stop = () => {
+        stopTimer();
+        signal.removeEventListener("abort", aborted);
+      };
+      if (signal.aborted) aborted();
     });
     try {
-      return await Promise.race([work(), late]);
+      return await Promise.race([work(), cut]);
     } finally {
       stop();
     }
@@ -141,17 +159,21 @@ export class Transport {
     const line = new AbortController();
     const unlink = link(signal, line);
     try {
-      return await this.within(
-        this.timeoutMs,
-        () => line.abort(),
-        async () => {
-          const response = await this.attempt(path, init, line.signal);
-          return valueIn(await response.text(), response.status) as T;
-        },
-      );
+      return await this.within(this.timeoutMs, line, async () => {
+        const response = await this.attempt(path, init, line.signal);
+        return valueIn(await response.text(), response.status) as T;
+      });
     } finally {
       unlink();
     }
+  }
+}
+
+function textOf(body: object): string {
+  try {
+    return JSON.stringify(body);
+  } catch (thrown) {
+    throw new HttpError("INVALID_ARGUMENT", asError(thrown).message);
   }
 }
 

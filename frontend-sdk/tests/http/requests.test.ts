@@ -208,6 +208,15 @@ describe("SDK-14 what was refused is the caller's to know", () => {
     expect(await failure(client.agents.list())).toMatchObject({ code: "UNAVAILABLE" });
   });
 
+  it("what cannot be said in JSON", async () => {
+    const server = await TestServer.start(json({}));
+
+    const error = await failure(clientOf(server).client.call(ref("app:count"), { n: 1n } as never));
+
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(server.received).toEqual([]);
+  });
+
   it("an address without a server's", () => {
     expect(() => clientOf({ url: "/api" })).toThrow(HttpError);
   });
@@ -241,6 +250,57 @@ describe("SDK-14 a request that is aborted", () => {
 
     await expect(asked).rejects.toBe(reason);
     await waitUntil(() => closed, "the line is closed");
+  });
+
+  it.each([
+    ["a token", { token: () => new Promise<string>(() => {}) }],
+    ["a fetch that heeds no signal", { fetch: () => new Promise<Response>(() => {}) }],
+    [
+      "the rest of such an answer",
+      {
+        fetch: async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })),
+      },
+    ],
+  ])("does not wait for %s", async (_, options) => {
+    const { client } = clientOf({ url: "http://127.0.0.1:1" }, options);
+    for (const begin of [
+      (signal: AbortSignal) => client.agents.list({ signal }),
+      (signal: AbortSignal) => client.agents.stream("support", "s-1", { signal }).next(),
+    ]) {
+      const stop = new AbortController();
+      const asked = begin(stop.signal);
+      setImmediate(() => stop.abort(reason));
+
+      await expect(asked).rejects.toBe(reason);
+      expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+    }
+  });
+
+  it("while its token is fetched is never made, though fetch heeds no signal", async () => {
+    let made = 0;
+    let token: (token: string) => void = () => {};
+    const { client } = clientOf(
+      { url: "http://127.0.0.1:1" },
+      {
+        token: () =>
+          new Promise((resolve) => {
+            token = resolve;
+          }),
+        fetch: async () => {
+          made += 1;
+          return new Response("{}");
+        },
+      },
+    );
+    const stop = new AbortController();
+
+    const asked = client.runs.cancel("r-1", { signal: stop.signal });
+    stop.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+    token("t-1");
+    await new Promise(setImmediate);
+
+    expect(made).toBe(0);
   });
 
   it("leaves nothing behind on a signal that lives longer", async () => {
