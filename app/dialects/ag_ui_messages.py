@@ -39,10 +39,12 @@ def content_of(output: Any) -> str:  # noqa: ANN401  # any JSON
 def messages_of(rows: Sequence[Row]) -> list[AnyMessage]:
     """Return rows, oldest first, as messages."""
     turns: Counter[tuple[str, int]] = Counter()
-    opened = {row["runId"] for row in rows if row["role"] == "user"}
+    opened = {row["runId"] for row in rows if row["role"] == "user"} - {None}
     messages: list[AnyMessage] = []
     for row in rows:
         match row["role"]:
+            case "assistant" if row["runId"] is None:  # what no run has written
+                messages.append(AssistantMessage(id=row["id"], content=row["text"]))
             case "user":
                 messages.append(UserMessage(id=known_as(row), content=row["text"]))
             case "assistant":

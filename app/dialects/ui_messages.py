@@ -6,7 +6,6 @@ streamed are the same message, part for part.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any, TypeAlias
 
 from app.dialects.ai_sdk import error_text, piece_id, shown
@@ -42,18 +41,20 @@ def ui_messages(
     """Return rows, oldest first, as messages.
 
     Args:
-        rows: of a thread; those of one run follow one another.
+        rows: of a thread.
         refused: failed calls that a person has refused.
         pending: approvals that wait.
     """
     messages: list[UIMessage] = []
-    runs = [list(found) for _, found in groupby(rows, key=lambda row: row["runId"])]
-    if len(runs) > 1 and rows[0]["seq"] > 1:
-        del runs[0]  # its beginning is further up
-    for of_run in runs:
-        run_id = str(of_run[0]["runId"])
+    runs: dict[str, list[Row]] = {}
+    for row in rows:  # what no run has written stands alone
+        runs.setdefault(row["runId"] or row["id"], []).append(row)
+    first_run = rows[0]["runId"] if rows else None
+    if first_run is not None and len(runs) > 1 and rows[0]["seq"] > 1:
+        del runs[first_run]  # its beginning is further up
+    for run_id, of_run in runs.items():
         first = of_run[0]
-        if first["role"] in {"user", "system"}:
+        if first["role"] in {"user", "system"} or first["runId"] is None:
             messages.append(_message(known_as(first), first["role"], user_parts(first)))
         parts = _Parts(run_id)
         story = Story(run_id)

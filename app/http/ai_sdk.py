@@ -17,7 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.dialects.ai_sdk import UIMessageStream
-from app.dialects.stored import refusals, rows_of_run
+from app.dialects.events import Row
+from app.dialects.stored import newest_rows, refusals, rows_of_run
 from app.dialects.story import Seen
 from app.dialects.ui_messages import known_as, once_key, ui_messages
 from app.domain.errors import InvalidArgument, NotFound
@@ -135,9 +136,7 @@ class AiSdkRoutes:
         found = await self._meant(request, caller)
         if found is None:
             return reply({"messages": [], "seen": 0})
-        rows = rows_of(found)
-        if len({row["runId"] for row in rows}) == 1:  # however long, it is a message
-            rows = await rows_of_run(self._services.reader, found.thread.id, rows[0]["runId"])
+        rows = await self._whole(rows_of(found), found)
         failed = [
             part["toolCallId"]
             for row in rows
@@ -181,7 +180,7 @@ class AiSdkRoutes:
         if found is None:
             raise NotFound("no such thread")
         wanted = body.message_id
-        asked = [row for row in rows_of(found) if row["role"] == "user"]
+        asked = [row for row in rows_of(found) if row["role"] == "user" and row["runId"]]
         meant = [row for row in asked if wanted in {None, row["runId"], row["id"], known_as(row)}]
         if not meant:
             raise NotFound("no such message")
@@ -209,6 +208,14 @@ class AiSdkRoutes:
             return await self._follower.shown(named["slug"], named["session_id"], caller)
         except NotFound:
             return None
+
+    async def _whole(self, rows: list[Row], found: ThreadSnapshot) -> list[Row]:
+        """Return a page, and what is above it of its only run: however long, that is a message."""
+        run_id = rows[0]["runId"] if rows else None
+        if run_id is None or any(row["runId"] not in {run_id, None} for row in rows):
+            return rows
+        reader, thread_id = self._services.reader, found.thread.id
+        return await newest_rows(reader, thread_id, lambda rows: rows[0]["runId"] != run_id)
 
     async def _tell(
         self, request: Request, caller: Identity, run_id: str, seen: Seen | None = None

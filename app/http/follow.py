@@ -228,5 +228,6 @@ def rows_of(found: ThreadSnapshot) -> list[Row]:
 
 def sent_as(found: ThreadSnapshot | None, id_: str) -> Row | None:
     """Return what was said under this id before, as far back as is shown."""
-    said = (row for row in (rows_of(found) if found else ()) if row["role"] == "user")
+    rows = rows_of(found) if found else ()
+    said = (row for row in rows if row["role"] == "user" and row["runId"])
     return next((row for row in said if id_ in {known_as(row), row["id"]}), None)

@@ -11,6 +11,7 @@ from pydantic_ai.ui.vercel_ai import response_types
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from app.dialects.ag_ui import AgUiRun
+from app.dialects.ag_ui_messages import messages_of
 from app.dialects.ai_sdk import UIMessageStream
 from app.dialects.events import Ending, Refusal
 from app.dialects.telling import Telling
@@ -156,3 +157,31 @@ def test_a_run_whose_beginning_is_further_up_is_an_answer_alone() -> None:
         {"type": "step-start"},
         {"type": "text", "text": "more", "state": "done"},
     ]
+
+
+def test_what_no_run_has_written_and_a_run_that_was_taken_up_after_it_are_told_once() -> None:
+    stored = StoredRun()
+    hello = stored.add("assistant", [{"type": "text", "text": "hello"}], runId=None)
+    stored.ask()
+    stored.answer(0, Turn([("text", "wo")]), "interrupted")
+    rules = [
+        stored.add(role, [{"type": "text", "text": role}], runId=None)
+        for role in ("user", "system", "system")
+    ]
+    stored.answer(0, Turn([("text", "words")]))
+
+    loaded = ui_messages(stored.rows, {})
+    listed = messages_of(stored.rows)
+
+    texts = [
+        (each["id"], [part["text"] for part in each["parts"] if "text" in part]) for each in loaded
+    ]
+    alone = [(each["id"], [each["text"]]) for each in rules]
+    assert texts == [
+        *((hello["id"], ["hello"]), ("said-1", ["go"]), (RUN, ["wo", "words"])),
+        *alone,
+    ]
+    assert [(each.id, each.content) for each in listed if each.role != "assistant"] == [
+        *(("said-1", "go"), *((each["id"], each["text"]) for each in rules)),
+    ]
+    assert (listed[0].id, listed[0].content) == (hello["id"], "hello")
