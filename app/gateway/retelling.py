@@ -83,17 +83,20 @@ class RetoldWire(EventWire):
         except (ChatError, TimeoutError):
             _log.warning("a run could not be told to its end", exc_info=True)
             told = self._break_off(_BROKEN_OFF)
-        if told:
-            await emit(send, told)
         if self._is_told:
+            # With the response's own end: who reads slowly has no time of grace for that alone.
+            await send({"type": "http.response.body", "body": told})
             self.close(_TOLD, "")
+        elif told:
+            await emit(send, told)
 
     async def _finish(self, code: int, reason: str, send: Send) -> None:
         if not self._is_begun:
             self._is_begun = True
             await self._begin(send)
-        last = b"" if self._is_told else self._break_off(reason or _BROKEN_OFF)
-        await send({"type": "http.response.body", "body": last})
+        if not self._is_told:
+            last = self._break_off(reason or _BROKEN_OFF)
+            await send({"type": "http.response.body", "body": last})
 
     async def _retold(self, frame: dict[str, Any]) -> bytes:
         query = str(frame["id"]).partition("{")[0]

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.dialects.ai_sdk import UIMessageStream
 from app.dialects.ui_messages import ui_messages
@@ -202,6 +202,28 @@ async def test_without_a_store_at_the_end_the_telling_breaks_off(
         await wait_until(lambda: reader.is_ended, description="the end")
 
     assert reader.client.last["type"] == "error"
+
+
+async def test_who_takes_the_end_has_the_whole_response(
+    served: GatewayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.gateway.queued_wire._LAST_WORDS_S", 0.0)
+    run = served.threads.start("t", "one")
+    served.threads.finish("t")
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        if sent and b"[DONE]" in sent[-1].get("body", b""):
+            await asyncio.Event().wait()  # the socket is full: its reader is slow
+        sent.append(message)
+
+    telling, thread = UIMessageStream(run), served.threads.thread("t")
+    answer = served.gateway.retellings(telling, telling.begin(), thread, ANONYMOUS, None)
+    silence: asyncio.Queue[Message] = asyncio.Queue()
+    await answer({}, silence.get, send)
+
+    assert sent[-1]["body"].endswith(b"data: [DONE]\n\n")
+    assert not sent[-1].get("more_body")
 
 
 async def test_silence_is_broken_by_comments() -> None:
