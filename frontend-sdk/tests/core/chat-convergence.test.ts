@@ -8,7 +8,7 @@ import { ChatStorm, type Tab, turn } from "../support/chat-storm.js";
 import { dice } from "../support/dice.js";
 import { FIRST_SEED, playAll, schedules } from "../support/schedules.js";
 
-const SCHEDULES = schedules(800);
+const SCHEDULES = schedules(500);
 const MOVES = 120;
 
 async function play(seed: number): Promise<void> {

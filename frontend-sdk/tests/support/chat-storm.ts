@@ -173,6 +173,9 @@ export class ChatStorm {
     this.talk.refuses = false;
     for (const { line } of this.tabs) line.cut();
     for (let quiet = 0; quiet < 10; quiet += 1) {
+      if (this.#later.length + this.tabs.reduce((sum, tab) => sum + tab.line.up.length, 0) > 0) {
+        quiet = 0;
+      }
       for (const then of this.#later.splice(0)) then();
       for (const { line } of this.tabs) {
         line.connect();
