@@ -1,10 +1,15 @@
-/** The newest options for event handlers, so that a new object in each render changes nothing. */
+/**
+ * The newest options for event handlers, so that a new object in each render changes nothing.
+ *
+ * They are there before any layout effect runs, of a child's as well; and React 18 says nothing of
+ * this effect on a server, where it complains of a layout effect.
+ */
 
-import { type RefObject, useLayoutEffect, useRef } from "react";
+import { type RefObject, useInsertionEffect, useRef } from "react";
 
 export function useLatest<T>(value: T): RefObject<T> {
   const latest = useRef(value);
-  useLayoutEffect(() => {
+  useInsertionEffect(() => {
     latest.current = value;
   });
   return latest;

@@ -1,12 +1,13 @@
 // @vitest-environment happy-dom
 /** The contract, over React's own renderer in strict mode; and what only React can do wrong. */
 
-import { createElement, startTransition } from "react";
+import { createElement, startTransition, useLayoutEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { Cell } from "../../src/core/store.js";
 import {
+  RopewalkProvider,
   useAction,
   useAgent,
   useAgentChat,
@@ -21,7 +22,7 @@ import {
 import { mount } from "../support/mount-react.js";
 import { articles, orders } from "../support/orders.js";
 import { showParts } from "../support/parts-react.js";
-import { api } from "../support/setup.js";
+import { api, connect, startGateway } from "../support/setup.js";
 import { showOrder } from "../support/suspense-react.js";
 import { waitUntil } from "../support/wait-until.js";
 import { approvalsContract } from "./approvals-suite.js";
@@ -67,6 +68,36 @@ functionsContract({
 suspenseContract("React", showOrder);
 
 describe("React alone", () => {
+  it("does what a child's layout effect asks for by the options of that very render", async () => {
+    const gateway = await startGateway();
+    gateway.handlers.set("chat:startRun", () => ({ id: "r-1" }));
+    const client = connect(gateway);
+    let send: (input: string) => Promise<unknown>;
+    const Child = ({ mode }: { readonly mode: string }) => {
+      useLayoutEffect(() => void send(mode), [mode]);
+      return null;
+    };
+    const Page = ({ mode }: { readonly mode: string }) => {
+      const run = { run: api.chat.startRun, runArgs: { mode } };
+      send = useAgentChat(api, { threadKey: "t-1", ...run }).send;
+      return createElement(Child, { mode });
+    };
+    const root = createRoot(document.createElement("div"));
+    const show = (mode: string) =>
+      root.render(createElement(RopewalkProvider, { client }, createElement(Page, { mode })));
+
+    for (const mode of ["slow", "fast"]) {
+      show(mode);
+      await waitUntil(
+        () => gateway.got("call").some(({ args }) => args?.["input"] === mode),
+        `${mode} is asked for`,
+      );
+    }
+    root.unmount();
+
+    expect(gateway.got("call").map(({ args }) => args?.["mode"])).toEqual(["slow", "fast"]);
+  });
+
   it("commits one state of a store, though it changes while a transition is being drawn", async () => {
     const cell = new Cell(1);
     const Value = () => createElement("b", null, useReadable(cell));
