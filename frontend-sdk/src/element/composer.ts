@@ -29,8 +29,10 @@ export function composer({ send, cancel }: Pick<AgentChatActions, "send" | "canc
     enterkeyhint: "send",
     "aria-label": "Message",
     keydown(event: KeyboardEvent) {
-      // Enter that ends a composition (Japanese, Chinese ...) is not ours.
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) void submit(event);
+      // Enter that ends a composition (Japanese, Chinese ...) is not ours; Safari tells of it
+      // when the composition is over, under this code.
+      const composes = event.isComposing || event.keyCode === 229;
+      if (event.key === "Enter" && !event.shiftKey && !composes) void submit(event);
     },
   });
   const stop = button("stop", "Stop", () => {

@@ -267,6 +267,7 @@ describe("what a person does", () => {
     };
 
     expect(press({ isComposing: true })).toBe(false);
+    expect(press({ keyCode: 229 })).toBe(false);
     expect(press({ shiftKey: true })).toBe(false);
     expect(area.value).toBe("Hello");
     expect(press({})).toBe(true);

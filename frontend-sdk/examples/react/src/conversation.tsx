@@ -6,7 +6,7 @@ import { useAgentChat, useConnection } from "ropewalk/react";
 import { AGENT, api } from "./backend.js";
 import { Message } from "./message.js";
 import { keep } from "./threads.js";
-import { isLast, quietly, statusWord } from "./words.js";
+import { isLast, isSending, quietly, statusWord } from "./words.js";
 
 const CALLS = {
   run: api.agents.agentRun,
@@ -96,10 +96,7 @@ function Composer({ busy, send, stop }: ComposerProps) {
     await send(text).catch(() => setDraft((now) => now || text));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter that ends a composition (Japanese, Chinese ...) is not ours.
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
-      void submit(event);
-    }
+    if (isSending(event.nativeEvent)) void submit(event);
   };
   return (
     <form className="composer" onSubmit={(event) => void submit(event)}>

@@ -6,7 +6,7 @@ import { createMemo, createSignal, For, Show } from "solid-js";
 import { AGENT, api } from "./backend.js";
 import { Message } from "./message.js";
 import { keep } from "./threads.js";
-import { quietly, statusWord } from "./words.js";
+import { isSending, quietly, statusWord } from "./words.js";
 
 export function Conversation(props: { readonly threadKey: string }) {
   const chat = createAgentChat(api, () => ({
@@ -92,8 +92,7 @@ function Composer(props: ComposerProps) {
     await props.send(text).catch(() => setDraft((now) => now || text));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter that ends a composition (Japanese, Chinese ...) is not ours.
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) void submit(event);
+    if (isSending(event)) void submit(event);
   };
   return (
     <form class="composer" onSubmit={submit}>

@@ -73,6 +73,15 @@ export function argumentsIn(text: string): Readonly<Record<string, unknown>> {
   throw new Error('The arguments are an object: { "name": value, … }');
 }
 
+/**
+ * Whether a key is Enter and sends. That which ends a composition (Japanese, Chinese ...) is not
+ * ours: Safari tells of it when the composition is over, under this code.
+ */
+export function isSending(event: KeyboardEvent): boolean {
+  const composes = event.isComposing || event.keyCode === 229;
+  return event.key === "Enter" && !event.shiftKey && !composes;
+}
+
 /** Do it; what it may be refused for, the chat shows as its `error`. */
 export function quietly(deed: Promise<unknown>): void {
   deed.catch(() => {});
