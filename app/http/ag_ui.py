@@ -20,9 +20,9 @@ from app.dialects.stored import newest_rows
 from app.domain.errors import InvalidArgument
 from app.domain.identity import Identity
 from app.domain.ports import ThreadSnapshot
-from app.domain.storable import Json, storable_text
+from app.domain.storable import Json, decode, storable_text
 from app.http.endpoint import Endpoints
-from app.http.follow import ALWAYS, EVENTS, Answer, Begun, Follower, Sent, rows_of, sent_as
+from app.http.follow import ALWAYS, EVENTS, Answer, Begun, Follower, Sent, sent_as
 from app.http.operation import Operation
 from app.http.requests import body_of
 from app.http.services import HttpServices, Retell
@@ -93,7 +93,7 @@ class AgUiRoutes:
         begun = await self._begun(slug, body, found, caller)
         named = {"thread_id": body.thread_id, "called": body.run_id}
         if begun is None:
-            return self._at_rest(AgUiRun("", **named, is_new=False), found)
+            return await self._at_rest(AgUiRun("", **named, is_new=False), found)
         thread = await self._follower.thread_of(begun.run_id, caller)
         rows = await newest_rows(self._services.reader, thread.id, lambda _: False)
         telling = AgUiRun(begun.run_id, **named, is_new=begun.is_new)
@@ -120,10 +120,16 @@ class AgUiRoutes:
             raise InvalidArgument(_MISSING)
         return None
 
-    @staticmethod
-    def _at_rest(telling: AgUiRun, found: ThreadSnapshot | None) -> Response:
+    async def _at_rest(self, telling: AgUiRun, found: ThreadSnapshot | None) -> Response:
         """Answer whoever looks at a session in which nothing ran yet, or that is none for him."""
-        told = telling.begin() + telling.rows(rows_of(found) if found else (), {})
+        told = telling.begin()
+        if found is None:
+            told += telling.rows((), {})
+        else:  # a fork has what was said and kept before, and no run of its own
+            reader, thread_id = self._services.reader, found.thread.id
+            told += telling.rows(await newest_rows(reader, thread_id, lambda _: False), {})
+            state = await reader.state(thread_id)
+            told += b"" if state is None else telling.state(decode(state))
         return Response(told + telling.end(Ending("completed")), media_type=EVENTS, headers=ALWAYS)
 
 

@@ -361,3 +361,20 @@ async def test_what_a_run_below_asks_is_not_taken_for_a_call_of_the_same_id(
     assert (decided.status_code, left) == (200, [])
     assert await refusals(world.reader, "top", ["call_1"]) == {}
     assert await refusals(world.reader, child.thread.key, ["call_1"]) != {}
+
+
+async def test_a_fork_in_which_nothing_ran_has_what_was_said_and_kept_before(
+    backend: Backend, world: StoreWorld
+) -> None:
+    async with backend.client("ann") as ann:
+        await ann.post(CHAT, json=chat(said("hi")))
+        claimed = await world.claim()
+        await world.store.write_state(claimed.fence, '{"a":1}')
+        await world.store.finish(claimed.fence, Ending.completed("final"), None)
+        made = (await ann.post("/functions/agents:agentFork", json={"key": "k"})).json()
+        answer = await ann.post(AG_UI, json=agent_input() | {"threadId": made["key"]})
+
+    _, messages, state, finished = events_in(answer.content)
+    assert [each["content"] for each in messages["messages"]] == ["hi"]
+    assert state == {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
+    assert finished["outcome"] == {"type": "success"}
