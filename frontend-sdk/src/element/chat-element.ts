@@ -83,7 +83,7 @@ export class RopewalkChatElement extends Base {
   }
 
   connectedCallback(): void {
-    this.#root.adoptedStyleSheets = [styles()];
+    this.#root.adoptedStyleSheets = [styles(this.ownerDocument)];
     for (const name of ["client", "getToken"] as const) this.#upgrade(name);
     this.#settle();
   }

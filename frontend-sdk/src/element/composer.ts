@@ -31,8 +31,8 @@ export function composer({ send, cancel }: Pick<AgentChatActions, "send" | "canc
     keydown(event: KeyboardEvent) {
       // Enter that ends a composition (Japanese, Chinese ...) is not ours; Safari tells of it
       // when the composition is over, under this code.
-      const composes = event.isComposing || event.keyCode === 229;
-      if (event.key === "Enter" && !event.shiftKey && !composes) void submit(event);
+      if (event.isComposing || event.keyCode === 229) return;
+      if (event.key === "Enter" && !event.shiftKey) void submit(event);
     },
   });
   const stop = button("stop", "Stop", () => {

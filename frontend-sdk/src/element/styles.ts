@@ -59,13 +59,18 @@ button { cursor: pointer; }
 [part~=writing] > [part=text]::after { content: "▍"; color: var(--accent); }
 `;
 
-let sheet: CSSStyleSheet | undefined;
+const sheets = new WeakMap<Document, CSSStyleSheet>();
 
-/** One sheet for all elements; made by script, so a page's policy on inline styles does not mind it. */
-export function styles(): CSSStyleSheet {
+/**
+ * One sheet for all elements of a document; no other takes it, as that of a frame or of a window
+ * that an element is moved to. Made by script, so a page's policy on inline styles does not mind it.
+ */
+export function styles(of: Document): CSSStyleSheet {
+  let sheet = sheets.get(of);
   if (sheet === undefined) {
-    sheet = new CSSStyleSheet();
+    sheet = new (of.defaultView ?? globalThis).CSSStyleSheet();
     sheet.replaceSync(CSS);
+    sheets.set(of, sheet);
   }
   return sheet;
 }
