@@ -36,8 +36,8 @@ interface Waiting {
   left: boolean;
   /** Whether it is on its way on the present one. */
   sent: boolean;
-  /** Whether something else has to be answered before it leaves. */
-  held: boolean;
+  /** What has to be answered before it leaves, until it is. */
+  first: Promise<unknown> | undefined;
 }
 
 export class Requests {
@@ -69,11 +69,15 @@ export class Requests {
    * anybody who waits for it.
    */
   call({ id, text }: Prepared, settled?: (id: string) => void, first?: Promise<unknown>): Request {
-    const held = first !== undefined;
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { text, resolve, reject, settled, left: false, sent: false, held });
+      const own: Waiting = { text, resolve, reject, settled, first, left: false, sent: false };
+      this.#waiting.set(id, own);
+      const free = () => {
+        own.first = undefined;
+        this.#flush();
+      };
+      first?.then(free, free);
     });
-    if (first) void this.#free(id, first);
     this.#flush();
     return { id, answer };
   }
@@ -105,19 +109,11 @@ export class Requests {
     for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error);
   }
 
-  async #free(id: string, first: Promise<unknown>): Promise<void> {
-    await first.catch(() => {});
-    const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return;
-    waiting.held = false;
-    this.#flush();
-  }
-
   #flush(): void {
     let room = MAX_CALLS;
     for (const waiting of this.#waiting.values()) {
       if (room === 0) return;
-      if (waiting.held) continue;
+      if (waiting.first) continue;
       if (!waiting.sent) waiting.sent = this.#send(waiting.text);
       waiting.left ||= waiting.sent;
       room -= 1;
