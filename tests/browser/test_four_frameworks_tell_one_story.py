@@ -237,6 +237,17 @@ def test_an_element_in_a_plain_page_does_the_same(
     desk.page.evaluate("document.body.prepend(document.querySelector('ropewalk-chat'))")
     assert desk.message_ids() == shown
 
+    # A window of its own is another document, which takes no sheet of this one.
+    moved = desk.page.evaluate(
+        """() => {
+            const chat = document.querySelector("ropewalk-chat");
+            const frame = document.body.appendChild(document.createElement("iframe"));
+            frame.contentDocument.body.append(chat);
+            return frame.contentWindow.getComputedStyle(chat).overflow;
+        }"""
+    )
+    assert moved == "hidden"
+
 
 @pytest.mark.req("SDK-09", "SUB-03", "DUR-03")
 def test_workers_that_die_in_mid_sentence_leave_every_screen_true(
