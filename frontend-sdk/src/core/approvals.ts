@@ -10,7 +10,7 @@
 import { type Api, agents, type FunctionRef } from "./api.js";
 import { caller } from "./caller.js";
 import type { ChatClient } from "./client.js";
-import { asError, RopewalkError } from "./errors.js";
+import { asError, RopewalkError, shownAsWell } from "./errors.js";
 import type { LocalStore } from "./layers.js";
 import type {
   AgentApprovalsArgs,
@@ -104,7 +104,7 @@ export function createApprovals(
       if (answer.status === "rejected") throw whoWasQuicker(asError(answer.reason));
     }
   });
-  const decideAll = (verdicts: readonly Verdict[]) => call(verdicts);
+  const decideAll = (verdicts: readonly Verdict[]) => shownAsWell(call(verdicts));
   let rows: readonly ApprovalRecord[] = [];
   const state = derive([view, call.state], ({ value = [], error, loading }, calls) => {
     rows = keeping(rows, value);

@@ -3,12 +3,14 @@
  * every framework.
  *
  * Chat and options are read when something is done, so that the functions stay the same objects
- * while a framework gives new options at each render, or another thread.
+ * while a framework gives new options at each render, or another thread.  What is refused rejects;
+ * a button need not wait for it where the chat's `error` shows it anyway.
  */
 
 import type { Api, ArgsOf, FunctionRef } from "./api.js";
 import type { Decidable } from "./approvals.js";
 import type { Chat, ForkOptions } from "./chat.js";
+import { shownAsWell } from "./errors.js";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -71,7 +73,7 @@ export function agentActions<Run extends FunctionRef>(
   options: () => AgentOptions<Run>,
 ): AgentActions<Run> {
   return {
-    run: (input, args) => chat().send(options(), input, args),
+    run: (input, args) => shownAsWell(chat().send(options(), input, args)),
     cancel: () => chat().cancel(options().cancel),
   };
 }
@@ -85,13 +87,13 @@ export function chatActions<Run extends FunctionRef>(
   return {
     send,
     cancel,
-    retry: () => chat().retry(),
+    retry: () => shownAsWell(chat().retry()),
     approve: (call, reason) => chat().approve(call, reason),
     reject: (call, reason) => chat().reject(call, reason),
     edit: (call, input, reason) => chat().edit(call, input, reason),
-    regenerate: (messageId) => chat().regenerate(messageId),
-    editMessage: (messageId, text) => chat().editMessage(messageId, text),
-    selectBranch: (key) => chat().selectBranch(key),
+    regenerate: (messageId) => shownAsWell(chat().regenerate(messageId)),
+    editMessage: (messageId, text) => shownAsWell(chat().editMessage(messageId, text)),
+    selectBranch: (key) => shownAsWell(chat().selectBranch(key)),
     fork: (messageId, options) => chat().fork(messageId, options),
     loadOlder: (limit) => chat().loadOlder(limit),
     dismissError: () => chat().dismissError(),

@@ -35,6 +35,12 @@ export function asError(thrown: unknown): RopewalkError {
   );
 }
 
+/** Return what rejects for whoever waits; if nobody does, it is uncaught no more: it is shown. */
+export function shownAsWell<T>(deed: Promise<T>): Promise<T> {
+  deed.catch(() => {});
+  return deed;
+}
+
 /** Whether the same request may succeed later without a change. */
 export function isTransient(error: RopewalkError): boolean {
   return error.code === "UNAVAILABLE" || error.code === "INTERNAL" || error.code === "RATE_LIMITED";
