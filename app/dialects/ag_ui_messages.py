@@ -15,7 +15,7 @@ from ag_ui.core import (
 )
 
 from app.dialects.events import Row
-from app.dialects.ui_messages import known_as
+from app.dialects.said_once import known_as
 from app.domain.storable import encode
 
 AnyMessage = AssistantMessage | ReasoningMessage | SystemMessage | ToolMessage | UserMessage

@@ -30,6 +30,7 @@ from app.dialects.events import (
     is_said,
 )
 from app.dialects.live_step import LiveStep
+from app.dialects.said_once import known_as
 from app.domain.run import FINAL, RunStatus
 
 _RESTING = frozenset({*(each.value for each in FINAL), RunStatus.AWAITING_INPUT.value})
@@ -163,9 +164,9 @@ class Story:
         if self._opening is None:  # what the run was asked: whoever asked knows
             self._opening = row["id"]
             return
-        if row["id"] not in self._seen.interjected:
+        if known_as(row) not in self._seen.interjected:
             yield from self._end_step()
-            yield Interjected(row["id"], row["text"])
+            yield Interjected(known_as(row), row["text"])
 
     # ------------------------------------------------------------ what is said
 

@@ -4,7 +4,6 @@ Made from the same events as the stream, so a message that was loaded and one th
 streamed are the same message, part for part.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -26,11 +25,10 @@ from app.dialects.events import (
     StepEnded,
     StepReset,
 )
+from app.dialects.said_once import known_as
 from app.dialects.story import Story
 
 UIMessage: TypeAlias = dict[str, Any]
-
-_MARK = "#ropewalk:"
 
 
 def ui_messages(
@@ -66,20 +64,6 @@ def ui_messages(
         if parts.parts:
             messages.append(_message(run_id, "assistant", parts.parts))
     return messages
-
-
-def once_key(id_: str, *what: str) -> str:
-    """Return the key under which a message is said once: its id, which is a client's own, and what.
-
-    Clients count their messages anew in every thread; an edit bears the id of what it edits.
-    """
-    of_all = "\x00".join(what).encode(errors="surrogatepass")
-    return f"{id_}{_MARK}{hashlib.sha256(of_all).hexdigest()[:32]}"
-
-
-def known_as(row: Row) -> str:
-    """Return the id by which other protocols know what a user said: the sender's own, if any."""
-    return str(row.get("dedupe") or row["id"]).rsplit(_MARK, 1)[0]
 
 
 def user_parts(row: Row) -> list[dict[str, Any]]:

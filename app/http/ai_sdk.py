@@ -18,9 +18,10 @@ from starlette.routing import Route
 
 from app.dialects.ai_sdk import UIMessageStream
 from app.dialects.events import Row
+from app.dialects.said_once import known_as, once_key
 from app.dialects.stored import newest_rows, refusals, rows_of_run
 from app.dialects.story import Seen
-from app.dialects.ui_messages import known_as, once_key, ui_messages
+from app.dialects.ui_messages import ui_messages
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.ports import ThreadSnapshot

@@ -14,9 +14,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.dialects.events import Row
+from app.dialects.said_once import known_as, once_key
 from app.dialects.stored import refusals
 from app.dialects.telling import Telling
-from app.dialects.ui_messages import known_as, once_key
 from app.domain.approval import input_hash
 from app.domain.errors import ChatError, InvalidArgument
 from app.domain.identity import Identity

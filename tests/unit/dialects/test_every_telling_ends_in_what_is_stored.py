@@ -192,3 +192,21 @@ def test_nothing_is_told_of_another_run_and_of_a_turn_that_is_stored() -> None:
     assert telling.token(token) == b""
     assert telling.token({**token, "run": "another", "turn": 1}) == b""
     assert telling.rows([{**stored.rows[1], "id": "x", "runId": "another"}], {}) == b""
+
+
+def test_a_message_that_was_put_in_bears_the_senders_id_live_and_anew() -> None:
+    stored = StoredRun()
+    stored.ask()
+    telling, chat = AgUiRun(RUN, thread_id="t", called="r", is_new=False), UIMessageStream(RUN)
+    agent, page = AgentClient(), ChatClient()
+    agent.take(telling.rows(stored.rows, {}))
+    page.take(chat.rows(stored.rows, {}))
+    put_in = [stored.add("user", [{"type": "text", "text": "and?"}], dedupe="said-2#ropewalk:0")]
+    agent.take(telling.rows(put_in, {}))
+    page.take(chat.rows(put_in, {}))
+
+    assert [each["id"] for each in agent.messages] == ["said-1", "said-2"]
+    assert [each.id for each in messages_of(stored.rows)] == ["said-1", "said-2"]
+    assert [part["id"] for part in page.parts] == ["said-2"]
+    seen = UIMessageStream(RUN, Seen(interjected=frozenset({"said-2"})))
+    assert seen.rows(stored.rows, {}) == b""
