@@ -30,7 +30,9 @@ export function contextOf(client: ChatClient): ChatContext {
   if (known !== undefined) return known;
   const { foundation } = client;
   const { id, after } = foundation.environment;
-  const made = { ...foundation, id, after, client, sends: new Sends(), flights: new Set<Flight>() };
+  const sends = new Sends();
+  foundation.onDeparture(() => sends.clear());
+  const made = { ...foundation, id, after, client, sends, flights: new Set<Flight>() };
   contexts.set(client, made);
   return made;
 }

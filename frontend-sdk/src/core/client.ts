@@ -55,6 +55,8 @@ export interface Foundation {
   readonly watch: (query: string, args: Values) => Readable<SubscriptionState>;
   /** Put an older page before the rows of a list that is watched. */
   readonly prepend: (query: string, args: Values, page: readonly Message[]) => void;
+  /** Call `listener` whenever a person has left, and with him what was his. */
+  readonly onDeparture: (listener: () => void) => void;
   /** What is watched just now, by its canonical id. */
   readonly watched: ReadonlyMap<string, Pick<Subscription, "known" | "state">>;
 }
@@ -78,6 +80,7 @@ export class ChatClient {
   readonly #hold: Hold;
   /** Who we were last, or whom the page was rendered for; undefined while nobody knows. */
   #user: string | null | undefined;
+  readonly #departed: (() => void)[] = [];
   #stopIdling: () => void = () => {};
 
   constructor(options: ClientOptions) {
@@ -143,7 +146,8 @@ export class ChatClient {
     args: Args,
     { dedupe = this.#environment.id(), optimistic }: MutateOptions = {},
   ): Promise<Result> {
-    return (await this.#request(fn, args as Values, dedupe, optimistic).answer) as Result;
+    return (await this.#request(fn, args as Values, dedupe, undefined, optimistic)
+      .answer) as Result;
   }
 
   /** A mutation as a function of the page's own. */
@@ -193,13 +197,14 @@ export class ChatClient {
   #founding(): Foundation {
     return {
       environment: this.#environment,
-      request: (fn, args, dedupe, first) => this.#request(fn, args, dedupe, undefined, first),
+      request: this.#request.bind(this),
       withdraw: (request) => this.#requests.withdraw(request.id),
       watch: (query, args) => this.#watch(query, args),
       prepend: (query, args, page: readonly Message[]) => {
         this.#subscriptions.peek(canonicalId(query, args))?.prepend(page);
         this.#layers.changed();
       },
+      onDeparture: (listener) => this.#departed.push(listener),
       watched: this.#subscriptions.all,
     };
   }
@@ -220,8 +225,8 @@ export class ChatClient {
     fn: string,
     args: Values,
     dedupe?: string,
-    optimistic?: Update,
     first?: Promise<unknown>,
+    optimistic?: Update,
   ): Request {
     if (this.connection.get().name === "stopped") {
       return refused(new RopewalkError("CLOSED", "the client was closed"));
@@ -252,6 +257,7 @@ export class ChatClient {
       // What one person asked is never done in the name of another. Signing in is no change of person.
       if (before !== null) {
         this.#requests.failAll(new RopewalkError("UNAUTHENTICATED", "somebody else is signed in"));
+        for (const forget of this.#departed) forget();
       }
       this.#subscriptions.restart();
     } else if (fresh) {

@@ -29,6 +29,11 @@ export class Sends {
     return derive([this.#threads], (threads) => threads.get(threadKey) ?? NONE);
   }
 
+  /** Somebody else is here now: what the one before has sent is not his to see. */
+  clear(): void {
+    this.#threads.set(new Map());
+  }
+
   change(threadKey: string, change: (before: ThreadSends) => ThreadSends): void {
     const threads = this.#threads.get();
     const before = threads.get(threadKey) ?? NONE;

@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import { type ChatClient, createChat } from "../../src/core/index.js";
+import { Conversation } from "../support/conversation.js";
 import type { TestGateway } from "../support/gateway.js";
-import { connect, startGateway } from "../support/setup.js";
+import { CALLS, connect, record, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
 
 class Person {
@@ -32,6 +33,29 @@ class Person {
 }
 
 describe("signing in", () => {
+  it("shows nothing of what the one before had sent, though it waits on the server still", async () => {
+    const person = new Person(await startGateway());
+    const talk = new Conversation(person.gateway, "k");
+    talk.queues = true;
+    talk.ask("k", "one");
+    const chat = createChat(person.client, "k");
+    const { frames } = record(chat);
+    await person.is("ann");
+    await chat.send(CALLS, "ann's secret");
+    await waitUntil(() => chat.state.get().messages.at(-1)?.waiting !== undefined, "it waits");
+    frames.length = 0;
+
+    await person.signIn("bob");
+    await person.is("bob");
+    await waitUntil(() => chat.state.get().status === "queued", "bob sees the thread");
+
+    // Of the server's own word he sees what he may.
+    const unsaid = frames.filter(({ thread }) => thread === undefined);
+    expect(unsaid.length).toBeGreaterThan(0);
+    expect(unsaid.flatMap(({ messages }) => messages)).toEqual([]);
+    expect(frames.every(({ error }) => error === undefined)).toBe(true);
+  });
+
   it("while the socket is still opened", async () => {
     const person = new Person(await startGateway());
 
