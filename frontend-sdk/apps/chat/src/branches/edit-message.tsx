@@ -52,7 +52,9 @@ function EditMessage({ draft }: { readonly draft: Draft }): ReactNode {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter that ends a composition (Japanese, Chinese ...) is not ours.
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    // Safari ends a composition before its Enter, and says so by this code alone.
+    const composes = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || composes) return;
     submit(event);
   };
   return (
