@@ -8,6 +8,7 @@ from typing import Any
 
 import uvicorn
 
+from app.main.server import KEEP_ALIVE_S
 from tests.support.wait_until import wait_until
 
 
@@ -29,7 +30,9 @@ async def running_uvicorn(
 ) -> AsyncIterator[tuple[uvicorn.Server, str]]:
     """Serve ``app`` and return the server and where it listens, as ``HOST:PORT``."""
     listening = listening_socket()
-    settings = {"lifespan": "off", "log_config": None, **options}
+    # A client that keeps a connection for as long as uvicorn's own five seconds meets it closing.
+    lasting = {"timeout_keep_alive": KEEP_ALIVE_S}
+    settings = {"lifespan": "off", "log_config": None, **lasting, **options}
     server = uvicorn.Server(uvicorn.Config(app, **settings))  # type: ignore[arg-type]  # any ASGI app
     serving = asyncio.create_task(server._serve([listening]), name="uvicorn")
     await wait_until(lambda: server.started, description="uvicorn serves")

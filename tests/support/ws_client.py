@@ -202,6 +202,8 @@ class WsClient:
         self.heard.append(frame)
         id_ = frame.get("id")
         answer = self._calls.pop(id_, None) if id_ is not None else None
+        if answer is not None and answer.cancelled():
+            return
         if frame["type"] == "welcome":
             self.welcome = frame
         elif frame["type"] == "result" and answer is not None:
