@@ -184,7 +184,9 @@ def test_a_model_is_chosen_from_the_list_that_governance_has(
     lists.by("save-models").click()
 
     expect(lists.by("save-models")).to_have_count(0)
-    tab.by("field-model").select_option("openai:gpt-5")
+    # It was a field to write into until there was a list to choose from.
+    chosen = tab.by("field-model").and_(tab.page.locator("select"))
+    chosen.select_option("openai:gpt-5")
     tab.by("save-draft").click()
     expect(tab.by("publish")).to_contain_text("openai:gpt-5")
     tab.by("publish-draft").click()

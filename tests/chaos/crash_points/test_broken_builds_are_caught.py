@@ -38,7 +38,7 @@ PLAYS = {
         "at every moment",
     ),
     "start-without-the-lock": (
-        "both again/hold/app.store.starting:_locked_thread#1:after/1",
+        "both again/hold/app.store.starting:_locked_thread#2:after/1",
         "as played",
     ),
     "record-under-an-older-epoch": (
