@@ -136,11 +136,10 @@ export class ChatStorm {
     const state = chat.state.get();
     const fault = faultOf(state) ?? this.#misheard(state);
     if (fault || redone || this.#wild) return fault;
-    const { messages, thread } = state;
+    const { messages } = state;
+    const shown = this.#shownIn(state);
     const first = messages.find(({ optimistic }) => !optimistic)?.seq ?? 0;
     for (const { text, key } of sent) {
-      // Before its thread is known a chat cannot know either which branch is selected.
-      const shown = thread?.key ?? (this.talk.branches.length === 1 ? KEY : undefined);
       if (shown !== key || messages.some((one) => one.text === text)) continue;
       // What waits, on a page that began anew, may be out of sight until its place is told.
       const { waiting } = this.talk.view(key);
@@ -216,6 +215,11 @@ export class ChatStorm {
     return { client, chat: createChat(client, KEY), line, sent: new Set(), redone: false };
   }
 
+  /** Return which branch a person sees; before its thread is known that may be any. */
+  #shownIn({ thread }: ChatState): string | undefined {
+    return thread?.key ?? (this.talk.branches.length === 1 ? KEY : undefined);
+  }
+
   /** Return which text on show was not said so. */
   #misheard({ live }: ChatState): string | undefined {
     for (const { run, turn: step, attempt, parts } of live) {
@@ -228,9 +232,10 @@ export class ChatStorm {
 
   #send({ chat, sent }: Tab): void {
     this.#sends += 1;
-    const one = { text: `send ${this.#sends}`, key: chat.state.get().thread?.key ?? KEY };
-    sent.add(one);
-    this.#act(chat.send(CALLS, one.text));
+    const text = `send ${this.#sends}`;
+    const key = this.#shownIn(chat.state.get());
+    if (key !== undefined) sent.add({ text, key });
+    this.#act(chat.send(CALLS, text));
   }
 
   #act(act: Promise<unknown>): void {
