@@ -89,6 +89,8 @@ async def test_b54_a_commit_is_seen_at_once_however_many_threads_are_busy(
                 await wait_until(_has_rows(views[key], seq), description="the answer is seen")
             lags.append(perf_counter() - begun)
 
+    # The half of them that a busy machine disturbs least tells of us, the slowest of the machine.
+    assert sorted(lags)[len(lags) // 2] < 0.1
     assert sorted(lags)[len(lags) * 95 // 100] < 0.1 + LATE_S
     assert served.metric("wire_lag_seconds_count") >= 200
 
