@@ -18,8 +18,6 @@ import httpx2
 import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
 
 from app.domain.api_key import ApiKey, PresentedKey
 from app.fanout.listener import Listener
@@ -28,7 +26,7 @@ from app.functions.dispatch import Functions
 from app.functions.registry import BUILT_IN_MODULE, FunctionRegistry
 from app.gateway.asgi import Gateway, GatewayOptions
 from app.gateway.frames import UVICORN_OPTIONS, FramesProtocol
-from app.http.app import FAULTS, http_routes
+from app.http.app import web_app
 from app.http.identity import Authenticator
 from app.http.services import HttpServices
 from app.main import worker
@@ -112,11 +110,12 @@ class Deployment:
 
     async def until(self, key: str, status: str) -> None:
         """Return when a thread has this status."""
-        async with asyncio.timeout(20), self.socket("root", "admin") as root:
+        async with asyncio.timeout(60), self.socket("root", "admin") as root:
             view = await root.watch_thread(key)
             await wait_until(
                 lambda: view.value is not None and view.value["status"] == status,
                 description=f"{key} is {status}",
+                timeout_s=60,
             )
 
     async def talk(
@@ -193,10 +192,7 @@ async def deployment(
             streams=gateway.streams,
             retell=gateway.retellings,
         )
-        app = Starlette(
-            routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
-            exception_handlers=FAULTS,
-        )
+        app = web_app(services, sockets=gateway, origins=settings.origins)
         loops = background(listener=listener.run(), tokens=sources[0].run())
         await stack.enter_async_context(loops)
         await gateway.start()
