@@ -22,6 +22,7 @@ from app.http.app import FAULTS, http_routes
 from app.http.identity import Authenticator, IdentityMisconfigured
 from app.http.services import DevServices, HttpServices
 from app.main.background import background
+from app.main.lasting import lasting
 from app.main.listening import listening_socket
 from app.main.load_agents import Declarations, load
 from app.main.migrating import warn_of_tables
@@ -70,7 +71,8 @@ def serve(settings: Settings) -> None:
         authenticator = Authenticator(identity_settings(settings))
     except IdentityMisconfigured as error:
         raise Refusal(str(error)) from error
-    declared = load(settings.agents)
+    with lasting():
+        declared = load(settings.agents)
     _warn(settings, authenticator, declared)
     if settings.dev:
         warn_of_tables(settings.database_url, settings.agents, declared.tables)

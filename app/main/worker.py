@@ -36,6 +36,7 @@ from app.functions.due_calls import DueCalls
 from app.loop.overriding import Overrides
 from app.loop.program import LoopPorts, agent_program
 from app.main.background import background
+from app.main.lasting import lasting
 from app.main.load_agents import Declarations, load
 from app.main.metrics_port import metrics_port
 from app.main.webhooks import check_webhook, send_webhooks
@@ -65,7 +66,8 @@ def serve(settings: Settings) -> None:
     """
     set_up_logs(settings.log_format, settings.log_level)
     check_webhook(settings)
-    declared = load(settings.agents)
+    with lasting():
+        declared = load(settings.agents)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, declared))
 

@@ -7,6 +7,7 @@ import typer
 
 from app.main.cli.dev import DEFAULT_DATA_DIR, DataDirOption
 from app.main.cli.environment import read_settings, require_stores, with_stores
+from app.main.lasting import lasting
 
 AgentsOption = Annotated[
     Path | None, typer.Option("--agents", help="Folder of agents and functions (else AGENTS).")
@@ -21,7 +22,8 @@ def gateway(
     """Serve sockets and HTTP until told to stop."""
     settings = read_settings(host=host, port=port, agents=agents)
     require_stores(settings)
-    from app.main import web
+    with lasting():
+        from app.main import web
 
     web.serve(settings)
 
@@ -30,7 +32,8 @@ def worker(agents: AgentsOption = None) -> None:
     """Drive runs until told to stop."""
     settings = read_settings(agents=agents)
     require_stores(settings)
-    from app.main import worker as pool
+    with lasting():
+        from app.main import worker as pool
 
     pool.serve(settings)
 
