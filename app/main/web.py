@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
 
 from app.domain.errors import ChatError
 from app.domain.tables import TableWrites
 from app.fanout.listener import Listener
 from app.fanout.token_source import RedisTokenSource
 from app.gateway.asgi import Gateway, GatewayOptions
-from app.http.app import FAULTS, http_routes
+from app.http.app import web_app
 from app.http.identity import Authenticator, IdentityMisconfigured
 from app.http.services import DevServices, HttpServices
 from app.main.background import background
@@ -125,10 +123,7 @@ async def _serve(settings: Settings, authenticator: Authenticator, declared: Dec
             admin=ADMIN,
             dev=_dev_services(settings),
         )
-        app = Starlette(
-            routes=[WebSocketRoute("/ws", gateway), *http_routes(services)],
-            exception_handlers=FAULTS,
-        )
+        app = web_app(services, sockets=gateway, origins=settings.origins)
 
         def leave() -> None:
             readiness.is_leaving = True

@@ -1,6 +1,6 @@
 """Functions and HTTP over any stores: what a gateway has, without sockets."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 import jwt
-from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from app.authoring.agent import Agent
@@ -20,7 +20,7 @@ from app.functions.compose import compose_functions
 from app.functions.dispatch import Functions
 from app.functions.ports import ThreadWriter, Transactions
 from app.functions.registry import FunctionRegistry
-from app.http.app import FAULTS, http_routes
+from app.http.app import http_routes, web_app
 from app.http.identity import Authenticator, IdentitySettings
 from app.http.services import Admit, Authenticate, DevServices, HttpServices, Retell, admit_all
 from app.main.system import SystemClock
@@ -91,8 +91,11 @@ class Backend:
     )
     admit: Admit = admit_all
     peers: Peers = field(default_factory=Peers)
+    origins: Collection[str] | None = None
     functions: Functions = field(init=False)
-    app: Starlette = field(init=False)
+    app: ASGIApp = field(init=False)
+    routes: Sequence[BaseRoute] = field(init=False)
+    """To be looked at."""
 
     def __post_init__(self) -> None:
         """Put it together."""
@@ -124,7 +127,8 @@ class Backend:
             admin=self.admin,
             dev=self.dev,
         )
-        self.app = Starlette(routes=http_routes(services), exception_handlers=FAULTS)
+        self.app = web_app(services, origins=self.origins)
+        self.routes = http_routes(services)
 
     @asynccontextmanager
     async def client(

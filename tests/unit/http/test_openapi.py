@@ -48,7 +48,7 @@ async def test_every_route_is_described_and_nothing_else(backend: Backend) -> No
 
     served = {
         (template(route), method.lower())
-        for route in backend.app.routes
+        for route in backend.routes
         if isinstance(route, Route)
         for method in route.methods or ()
         if method != "HEAD"

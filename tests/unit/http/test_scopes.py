@@ -50,7 +50,7 @@ def a_backend(world: StoreWorld, *scopes: str, **more: Any) -> Backend:  # noqa:
 def _addresses(backend: Backend) -> list[tuple[str, str]]:
     """Return every route that asks who is calling, as method and address."""
     found = []
-    for route in backend.app.routes:
+    for route in backend.routes:
         if isinstance(route, DocumentedRoute) and route.operation.asks_who:
             path = route.path.replace("{ref}", "shop:orders")
             found.append((route.method, re.sub(r"{[^}]+}", "support", path)))
