@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from app.main.cli.environment import read_settings
+from app.main.lasting import lasting
 
 DataDirOption = Annotated[
     Path, typer.Option("--data-dir", help="Where the embedded stores keep their data.")
@@ -44,7 +45,8 @@ def dev(
     DATABASE_URL and REDIS_URL replace the embedded stores.
     """
     settings = read_settings(agents=agents)
-    from app.main.dev.supervisor import DevOptions, Supervisor
+    with lasting():
+        from app.main.dev.supervisor import DevOptions, Supervisor
 
     options = DevOptions(
         host=host,
