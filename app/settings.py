@@ -54,8 +54,8 @@ class Settings(BaseSettings):
     allowed_origins: str = Field(
         "",
         pattern=r"^\s*(,\s*|(null|[A-Za-z][\w+.-]*://[^\s/,@?#*]+/?)\s*(,\s*|$))*$",
-        description="Pages that may open a socket, as `https://chat.example.com`, separated by "
-        "commas. Empty: all may.",
+        description="Pages that may open a socket and call the HTTP routes, as "
+        "`https://chat.example.com`, separated by commas. Empty: all may.",
     )
 
     jwt_secret: SecretStr | None = Field(
@@ -195,7 +195,7 @@ class Settings(BaseSettings):
 
     @property
     def origins(self) -> frozenset[str] | None:
-        """The pages that may open a socket; ``None``: all may."""
+        """The pages that may open a socket and call the routes; ``None``: all may."""
         named = (each.strip().rstrip("/") for each in self.allowed_origins.split(","))
         return frozenset(filter(None, named)) or None
 
