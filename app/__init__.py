@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         Forbidden,
         InvalidArgument,
         NotFound,
+        OutputMismatch,
         Unauthenticated,
     )
+    from app.authoring.run_result import RunResult
     from app.authoring.tool_context import InstructionsContext, ToolContext, ToolError
     from app.authoring.tools import tool
 
@@ -39,7 +41,9 @@ __all__ = [
     "InvalidArgument",
     "MutationContext",
     "NotFound",
+    "OutputMismatch",
     "QueryContext",
+    "RunResult",
     "ToolContext",
     "ToolError",
     "Unauthenticated",
@@ -66,7 +70,11 @@ _HOMES = {
     "function_tool": ("function_tool",),
     "functions": ("action", "mutation", "query"),
     "identity": ("Identity",),
-    "refusals": ("Conflict", "Forbidden", "InvalidArgument", "NotFound", "Unauthenticated"),
+    "refusals": (
+        *("Conflict", "Forbidden", "InvalidArgument", "NotFound", "OutputMismatch"),
+        "Unauthenticated",
+    ),
+    "run_result": ("RunResult",),
     "tool_context": ("InstructionsContext", "ToolContext", "ToolError"),
     "tools": ("tool",),
 }

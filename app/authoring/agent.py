@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from app.authoring.agent_tool import AgentTool
 from app.authoring.function_tool import FunctionTool
 from app.authoring.functions import ServerFunction
+from app.authoring.output_type import AgentOutput, OutputSchema
 from app.authoring.place import Place, calling_place
 from app.authoring.producer import RESERVED_SLUGS, OnConcurrentRun
 from app.authoring.tool_context import InstructionsContext
@@ -57,6 +58,7 @@ class Agent:
         timeout: a run fails as ``TIMED_OUT`` this long after it could begin.
         initial_state: the synced state that a new thread begins with; ``None`` for none.
         state_type: what it was declared as, which its JSON does not say.
+        output: the form of its answers; ``None``: they are text.
         owner: who is responsible for it, an e-mail or user id.
         autonomy: whether only marked calls wait for a person, or all.
     """
@@ -79,6 +81,7 @@ class Agent:
         version: str | None = None,
         timeout: float | timedelta | None = None,
         initial_state: object = None,
+        output: OutputSchema | None = None,
         owner: str | None = None,
         autonomy: Autonomy = "as_coded",
     ) -> None:
@@ -105,6 +108,9 @@ class Agent:
             version: see the class; without one, any worker takes any run.
             timeout: a duration or seconds; waiting counts.  By default there is no limit.
             initial_state: anything with a JSON form.
+            output: the form of every answer, for which no start names another: a type (a pydantic
+                model, a dataclass, ``list[Order]``) or a JSON Schema.  A run keeps the form that
+                was declared when it was asked for.
             owner: e-mail or user id of who is responsible: may decide calls for which no
                 approvers are named.
             autonomy: ``"always_ask"`` lets every call wait for a person, ``"as_coded"`` those
@@ -136,6 +142,7 @@ class Agent:
         self.timeout = _checked_timeout(timeout, self.place)
         self.initial_state = _checked_state(initial_state, self.place)
         self.state_type = type(initial_state)
+        self.output = None if output is None else AgentOutput.declared(output, self.place)
         self.owner = owner
         if autonomy not in get_args(Autonomy):
             raise self.place.error(

@@ -9,8 +9,10 @@ from, not by its user.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, Protocol, Required, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, Protocol, Required, TypeAlias, TypedDict, Unpack, overload
 
+from app.authoring.output_type import OutputSchema
+from app.authoring.run_result import Output, RunResult
 from app.domain.errors import NotFound
 from app.domain.identity import Identity
 from app.domain.signal import Signalled
@@ -24,10 +26,6 @@ OnConcurrentRun: TypeAlias = Literal["reject", "replace", "queue", "steer"]
 
 DeliveryMode: TypeAlias = Literal["queue", "inject"]
 """When a signal is read: after the running prompt, or before its next model request."""
-
-
-OutputSchema: TypeAlias = type | Mapping[str, Json]
-"""A JSON Schema, or a type that has one."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -101,6 +99,12 @@ class AgentCalls(Protocol):
         """Return where a run is."""
         ...
 
+    async def result(
+        self, agent: str, run_id: str, form: OutputSchema | None
+    ) -> RunResult[Any] | None:
+        """Return what a run has come to, its output as an instance of ``form``."""
+        ...
+
     async def signal(
         self, agent: str, thread_key: str, message: str, mode: DeliveryMode, by: Identity | None
     ) -> Signalled:
@@ -158,9 +162,9 @@ class Producer:
             timeout: another limit than the agent's, a duration or seconds: the run fails this
                 long after it could begin, wherever it is.
             initial_state: what a new thread's state begins with, if not what the agent says.
-            output_schema: the form of the answer, a JSON Schema or a type that has one (a pydantic
-                model): the run ends with an ``output`` that fits.  Such a start never steers
-                another run; it waits for the thread instead.
+            output_schema: another form of the answer than the agent's, a JSON Schema or a type
+                that has one (a pydantic model): the run ends with an ``output`` that fits.  Such
+                a start never steers another run; it waits for the thread instead.
 
         Raises:
             Forbidden: the thread belongs to somebody else.
@@ -206,6 +210,32 @@ class Producer:
     async def status(self, run_id: str) -> str | None:
         """Return the run's status (``queued``, ``running``, ...); ``None`` for no such run."""
         return await self._calls.status(self.slug, run_id)
+
+    @overload
+    async def result(self, run_id: str) -> RunResult[Any] | None: ...
+    @overload
+    async def result(
+        self, run_id: str, *, output_schema: type[Output]
+    ) -> RunResult[Output] | None: ...
+    @overload
+    async def result(
+        self, run_id: str, *, output_schema: OutputSchema
+    ) -> RunResult[Any] | None: ...
+    async def result(
+        self, run_id: str, *, output_schema: OutputSchema | None = None
+    ) -> RunResult[Any] | None:
+        """Return what a run has come to by now; ``None`` for no such run.  Waits for nothing.
+
+        Args:
+            run_id: the run that is meant.
+            output_schema: the type that the output is read as.  Without one it is the agent's
+                ``output``, if the run was asked for in that; what was asked for in a form of the
+                start's own, or in a JSON Schema, is plain JSON.
+
+        Raises:
+            OutputMismatch: the output is no instance of the type.
+        """
+        return await self._calls.result(self.slug, run_id, output_schema)
 
     async def signal(
         self,

@@ -174,7 +174,12 @@ class AgUiRun:
         elif ending.how == "parked":
             asked = [_interrupt(each, self.run_id) for each in ending.approvals]
             outcome = RunFinishedInterruptOutcome(interrupts=asked)
-        finished = RunFinishedEvent(thread_id=self._thread_id, run_id=self._called, outcome=outcome)
+        finished = RunFinishedEvent(
+            thread_id=self._thread_id,
+            run_id=self._called,
+            outcome=outcome,
+            result=ending.output,
+        )
         return told + _event(finished)
 
     def break_off(self, reason: str) -> bytes:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeGuard
 
+from app.domain.storable import Json
+
 Kind: TypeAlias = Literal["text", "thinking"]
 
 Row: TypeAlias = Mapping[str, Any]
@@ -142,6 +144,7 @@ class Ending:
     """How a telling ends.
 
     ``parked``: the run waits for the people who were asked, and goes on in another telling.
+    ``output`` is the answer of a run that was asked for in a form.
     """
 
     how: Literal["completed", "failed", "cancelled", "parked"]
@@ -149,3 +152,4 @@ class Ending:
     message: str = ""
     stopped: str | None = None
     approvals: tuple[Mapping[str, Any], ...] = ()
+    output: Json = None

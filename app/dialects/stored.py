@@ -70,7 +70,7 @@ async def ending_of(reader: ThreadReader, key: str, run_id: str) -> Ending | Non
 def _ended(run: Run) -> Ending | None:
     match run.status:
         case RunStatus.COMPLETED:
-            return Ending("completed", stopped=run.stopped)
+            return Ending("completed", stopped=run.stopped, output=run.output)
         case RunStatus.CANCELLED:
             return Ending("cancelled")
         case RunStatus.FAILED:

@@ -78,6 +78,10 @@ class RecordRefused(AgentFault):
     """Postgres refused a step's record for good (data error, constraint); never retried."""
 
 
+class OutputMismatch(AgentFault):
+    """A run's output is no instance of the type that it is read as."""
+
+
 class TransientFault(ChatError):
     """A dependency failed; the same call may succeed a moment later."""
 

@@ -204,7 +204,7 @@ class Terms:
     """How a run is to go, as its start or its agent says.
 
     Attributes:
-        policy: what the start asked for: ``model``, ``maxTurns``.
+        policy: what the start asked for: ``model``, ``maxTurns``, ``outputSchema``.
         agent_version: what the run is pinned to.
         timeout: it fails as ``TIMED_OUT`` this long after it became its thread's live run.
         agent: who answers, if that is not the thread's own.
@@ -309,7 +309,7 @@ class Run:
     """The open turn, from 0."""
     usage: Usage = field(default_factory=Usage)
     policy: dict[str, Json] = field(default_factory=dict)
-    """What the start asked for: ``model``, ``maxTurns``, ``outputSchema``."""
+    """What the start asked for, ``model``, ``maxTurns``; ``outputSchema`` may be the agent's."""
     stopped: str | None = None
     error: RunError | None = None
     output: Json = None

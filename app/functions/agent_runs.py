@@ -7,11 +7,12 @@ Requests become starts, ids become runs that the caller may reach.  Nothing is w
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.authoring.agent import NamedTool
-from app.authoring.output_type import json_schema_of
+from app.authoring.output_type import AgentOutput, OutputSchema, json_schema_of, parsed
 from app.authoring.producer import DeliveryMode, RunRequest
+from app.authoring.run_result import RunResult
 from app.authoring.scheduler import FunctionReference
 from app.authoring.tools import as_duration
 from app.domain.errors import Forbidden, InvalidArgument, NotFound
@@ -33,6 +34,7 @@ from app.threads.access import (
     meant_thread,
     thread_of,
 )
+from app.threads.output_policy import form_policy, is_from_agent
 from app.threads.signalling import signal_of
 from app.threads.starting import Prompt, checked_key, start_of
 
@@ -83,6 +85,11 @@ class AgentCard(Protocol):
     @property
     def initial_state(self) -> Json:
         """What the state of a new thread begins with."""
+        ...
+
+    @property
+    def output(self) -> AgentOutput | None:
+        """The form of its answers, if a start names no other."""
         ...
 
 
@@ -155,6 +162,21 @@ class CallScope:
         run = await self._run(agent, run_id)
         return None if run is None else run.status.value
 
+    async def result(
+        self, agent: str, run_id: str, form: OutputSchema | None
+    ) -> RunResult[Any] | None:
+        """Return what a run of this agent has come to; ``form`` says what its output is read as."""
+        run = await self._run(agent, run_id)
+        if run is None:
+            return None
+        declared = self.agents[agent].output
+        if form is None and declared is not None and is_from_agent(run.policy):
+            form = declared.form
+        output = run.output
+        if form is not None and output is not None:
+            output = parsed(output, form, run.id)
+        return RunResult(run.id, run.status.value, output, run.stopped, run.error, run.usage)
+
     async def to_cancel(
         self, agent: str, run_id: str | None, thread_key: str | None, by: Identity | None
     ) -> Target | None:
@@ -226,7 +248,7 @@ class CallScope:
             message,
             _mode(mode),
             by or self.caller,
-            terms=Terms(agent_version=card.version, timeout=card.timeout),
+            terms=Terms(form_policy(None, schema_declared_by(card)), card.version, card.timeout),
             ids=self.runs.ids,
         )
 
@@ -249,6 +271,7 @@ def prompt_of(request: RunRequest, card: AgentCard, caller: Identity, dedupe: st
         output_schema=(
             None if request.output_schema is None else json_schema_of(request.output_schema)
         ),
+        declared_output=schema_declared_by(card),
         dedupe=dedupe,
         as_admin=caller.is_admin,
         on_busy=_policy(request.on_concurrent_run or card.on_concurrent_run),
@@ -258,6 +281,11 @@ def prompt_of(request: RunRequest, card: AgentCard, caller: Identity, dedupe: st
             card.initial_state if request.initial_state is None else request.initial_state
         ),
     )
+
+
+def schema_declared_by(card: AgentCard) -> Mapping[str, Json] | None:
+    """Return the JSON Schema of an agent's answers, if it declares a form."""
+    return None if card.output is None else card.output.schema
 
 
 def _policy(word: str) -> OnBusy:

@@ -22,11 +22,12 @@ from app.domain.message import Part
 from app.domain.ports import GovernanceReader, Ids
 from app.domain.ports.branches import BranchStore, NewBranch, NewFork
 from app.domain.storable import Json
-from app.functions.agent_runs import AgentCard
+from app.functions.agent_runs import AgentCard, schema_declared_by
 from app.functions.builtin_reads import Key
 from app.models.catalog import check_allowed
 from app.threads.access import check_may_start
 from app.threads.governing import check_may_use
+from app.threads.output_policy import own_schema_of
 from app.threads.starting import Prompt, checked_text, checked_title, start_again
 
 MessageId = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -158,7 +159,7 @@ class BranchFunctions:
         model: str | None,
     ) -> dict[str, JsonValue]:
         again = asked.policy.get("model") if model is None else model
-        turns, form = asked.policy.get("maxTurns"), asked.policy.get("outputSchema")
+        turns = asked.policy.get("maxTurns")
         card = await self._startable(asked.agent, ctx.auth, again)
         prompt = Prompt(
             agent=asked.agent,
@@ -167,7 +168,8 @@ class BranchFunctions:
             author=ctx.auth.user_id,
             model=again if isinstance(again, str) else None,
             max_turns=turns if isinstance(turns, int) else None,
-            output_schema=form if isinstance(form, dict) else None,
+            output_schema=own_schema_of(asked.policy),
+            declared_output=schema_declared_by(card),
             dedupe=ctx.dedupe,
             agent_version=card.version,
             timeout=card.timeout,

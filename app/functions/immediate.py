@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from app.authoring.output_type import OutputSchema
 from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
+from app.authoring.run_result import RunResult
 from app.authoring.scheduler import FunctionReference, Scheduled, ScheduledRun
 from app.domain.errors import NotFound
 from app.domain.identity import Identity
@@ -59,6 +62,12 @@ class ImmediateCalls:
     async def status(self, agent: str, run_id: str) -> str | None:
         """See ``AgentCalls.status``."""
         return await self.scope.status(agent, run_id)
+
+    async def result(
+        self, agent: str, run_id: str, form: OutputSchema | None
+    ) -> RunResult[Any] | None:
+        """See ``AgentCalls.result``."""
+        return await self.scope.result(agent, run_id, form)
 
     async def signal(
         self, agent: str, thread_key: str, message: str, mode: DeliveryMode, by: Identity | None

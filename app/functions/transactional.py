@@ -9,9 +9,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from app.authoring.output_type import OutputSchema
 from app.authoring.producer import DeliveryMode, RunRequest, StartedAgentRun
+from app.authoring.run_result import RunResult
 from app.authoring.scheduler import FunctionReference, Scheduled, ScheduledRun
 from app.domain.errors import Conflict, NotFound, TransientFault
 from app.domain.identity import Identity
@@ -91,9 +93,16 @@ class TransactionalCalls:
     async def status(self, agent: str, run_id: str) -> str | None:
         """See ``AgentCalls.status``."""
         own = self._started.get(run_id)
+        return await self.scope.status(agent, run_id) if own is None else _status_of(own)
+
+    async def result(
+        self, agent: str, run_id: str, form: OutputSchema | None
+    ) -> RunResult[Any] | None:
+        """See ``AgentCalls.result``; of a run of this transaction there is none yet."""
+        own = self._started.get(run_id)
         if own is None:
-            return await self.scope.status(agent, run_id)
-        return (RunStatus.QUEUED if own.position is None else RunStatus.PENDING).value
+            return await self.scope.result(agent, run_id, form)
+        return RunResult(run_id, _status_of(own))
 
     async def signal(
         self, agent: str, thread_key: str, message: str, mode: DeliveryMode, by: Identity | None
@@ -153,3 +162,7 @@ class TransactionalCalls:
             await self.scope.runs.store.retry(thread_id, run_id)
         except Conflict as error:  # another start was quicker; the mutation itself has happened
             log.info("run %s is not retried: %s", run_id, error.message)
+
+
+def _status_of(started: StartedRun) -> str:
+    return (RunStatus.QUEUED if started.position is None else RunStatus.PENDING).value

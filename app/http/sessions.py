@@ -15,7 +15,6 @@ from starlette.routing import Route
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.ports import ThreadReader, ThreadSnapshot
-from app.domain.run import RunStatus
 from app.domain.storable import Json
 from app.http.agents import sees
 from app.http.answers import Cancelled, Retried, Session, SessionList, Signalled
@@ -102,8 +101,7 @@ class SessionRoutes:
         messages = snapshot.messages
         if before is not None:
             messages = await self._services.reader.page(snapshot.thread.id, before, limit)
-        output = await self._output(snapshot)
-        return reply(_session(snapshot, [message_view(each) for each in messages], output))
+        return reply(_session(snapshot, [message_view(each) for each in messages]))
 
     async def cancel(self, request: Request, caller: Identity) -> Response:
         """End the run that is meant as cancelled; a finished one stays as it is."""
@@ -149,13 +147,6 @@ class SessionRoutes:
         path = f"{SESSION}/stream"
         return [DocumentedRoute("GET", path, self._services.streams, operation, summary)]
 
-    async def _output(self, snapshot: ThreadSnapshot) -> Json:
-        """Return the answer of the newest run, if a form was asked for and it has ended."""
-        if snapshot.run_status is not RunStatus.COMPLETED or snapshot.run_id is None:
-            return None
-        run = await self._services.reader.run(snapshot.run_id)
-        return None if run is None else run.output
-
     async def _snapshot(self, request: Request, caller: Identity, messages: int) -> ThreadSnapshot:
         return await readable_session(self._services.reader, request, caller, messages)
 
@@ -187,9 +178,7 @@ def no_session() -> NotFound:
     return NotFound("no such session")
 
 
-def _session(
-    snapshot: ThreadSnapshot, messages: list[dict[str, Json]], output: Json
-) -> dict[str, Json]:
+def _session(snapshot: ThreadSnapshot, messages: list[dict[str, Json]]) -> dict[str, Json]:
     """Return a session as HTTP shows it.
 
     A session that waits for a person is at work (R4): it says ``running`` and lists what
@@ -205,7 +194,7 @@ def _session(
         "runId": thread.live_run,
         "stopped": None if thread.live_run else snapshot.stopped,
         "goal": None,
-        "output": output,
+        "output": snapshot.output,
         "messages": list(messages),
         "pendingApprovals": [approval_view(each) for each in snapshot.approvals],
         "waiting": waiting_views(snapshot.waiting),

@@ -1,4 +1,4 @@
-"""The answer that a run was asked for in a certain form (``outputSchema``).
+"""The answer that a run was asked for in a certain form: its start's, or its agent's ``output``.
 
 How a model is held to it is the model library's choice, by the model's profile: a call of the
 output tool, the provider's own way, or an instruction.  So an answer comes as a call or as text.
@@ -26,12 +26,11 @@ from app.domain.run import Run
 from app.domain.storable import encode
 from app.loop.gate import Gate, Passage
 from app.models.failures import Failure, ModelFailed
+from app.threads.output_policy import schema_of
 from app.threads.output_schema import OutputRefused, OutputShape
 
 TOOL: Final = "submit_structured_output"
 RETRIES: Final = 3
-POLICY: Final = "outputSchema"
-"""In a run's policy."""
 
 _DESCRIPTION: Final = "Give the final answer, once you have all that it needs. Nothing follows it."
 _NOT_ALONE: Final = (
@@ -63,9 +62,9 @@ class Answering:
 
     @classmethod
     def of(cls, run: Run) -> "Answering | None":
-        """Return it, if the run's start asked for a form."""
-        schema = run.policy.get(POLICY)
-        return cls(OutputShape.of(schema)) if isinstance(schema, dict) else None
+        """Return it, if the run was asked for in a form."""
+        schema = schema_of(run.policy)
+        return None if schema is None else cls(OutputShape.of(schema))
 
     def asked(self, parameters: ModelRequestParameters) -> ModelRequestParameters:
         """Return the parameters of a request that asks for the form."""

@@ -24,6 +24,7 @@ from app.engine.durable_run import DurableRun
 from app.engine.steps import MISSING
 from app.loop.planned import PlannedCall
 from app.loop.results import Outcome, failed, outcome_of
+from app.threads.output_policy import form_policy
 from app.threads.starting import checked_text, title_of
 
 MAX_DEPTH: Final = 8
@@ -116,9 +117,14 @@ class Errand:
             author=f"agent:{parent.agent}",
             title=title_of(text),
             initial_state=None if state is None else encode(state),
-            terms=Terms({DEPTH: self._depth + 1}, child.version, child.timeout),
+            terms=Terms(self._policy(), child.version, child.timeout),
             parent=ParentStep(self.run.thread.id, parent.id, child_fact(self.planned.id)),
         )
+
+    def _policy(self) -> dict[str, Json]:
+        output = self.tool.agent.output
+        form = form_policy(None, None if output is None else output.schema)
+        return {DEPTH: self._depth + 1, **form}
 
     def _given_up(self, after: timedelta) -> Outcome:
         return failed(

@@ -225,6 +225,10 @@ class ThreadView(Outbound):
     stopped: str | None = absent(
         description="why the last run ended before its answer was final, as maxTurns"
     )
+    output: Any = absent(
+        description="the answer of the run, if a form was asked for and it has ended; left out for"
+        " null"
+    )
     pending_approvals: tuple[PendingApproval, ...]
     waiting: tuple[WaitingSend, ...] = Field(description="in the order in which they are read")
     branches: BranchList | None = absent()

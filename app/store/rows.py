@@ -12,7 +12,7 @@ from app.domain.approval import Approval, ApprovalRules, ApprovalStatus, Place
 from app.domain.message import Message, MessageStatus, Part, Role
 from app.domain.run import ParentStep, Run, RunError, RunStatus, Usage
 from app.domain.signal import Signal, SignalMode
-from app.domain.storable import decode
+from app.domain.storable import Json, decode
 from app.domain.thread import Thread, ThreadStatus
 from app.store.executors import Row
 
@@ -103,7 +103,7 @@ def run_from(row: Row, prefix: str = "") -> Run:
         policy=parse_json(row[f"{prefix}policy"]),
         stopped=row[f"{prefix}stopped"],
         error=_error(row[f"{prefix}error"]),
-        output=(parse_json(row[f"{prefix}output"]) or {}).get("value"),
+        output=output_from(row[f"{prefix}output"]),
         worker=row[f"{prefix}worker"],
         attempts=row[f"{prefix}attempts"],
         crashes=row[f"{prefix}crashes"],
@@ -114,6 +114,11 @@ def run_from(row: Row, prefix: str = "") -> Run:
         queued_at=row[f"{prefix}queued_at"],
         finished_at=row[f"{prefix}finished_at"],
     )
+
+
+def output_from(stored: Any) -> Json:  # noqa: ANN401  # as the column has it
+    """Return a run's answer; it is wrapped, so that a null is one."""
+    return (parse_json(stored) or {}).get("value")
 
 
 def message_from(row: Row, *, model: str | None = None, parse: Parse = parse_json) -> Message:

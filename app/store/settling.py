@@ -19,7 +19,7 @@ from app.domain.ports import Ids, Journal, Salvage, ShownText
 from app.domain.record import NewMessage, Record
 from app.domain.run import FINAL, Ended, Ending, Fence, Run, RunStatus, advance
 from app.domain.settling import cost_of, interrupted_message
-from app.domain.storable import Json, encode
+from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread, shown_status
 from app.store.beginning import follow_up
 from app.store.executors import Executor, savepoint
@@ -239,15 +239,22 @@ async def _tell_parent(executor: Executor, run: Run, ending: Ending, owed: Owed)
     parent = run.parent
     if parent is None or await lock_thread(executor, parent.thread_id) is None:
         return
-    said = await executor.fetch(_LAST_SAID, run.thread_id, run.id)
     value: dict[str, Json] = {
         "runId": run.id,
         "status": ending.status.value,
-        "answer": plain_text(parts_from(said[0]["parts"])) if said else "",
+        "answer": await _answer(executor, run, ending),
         "error": ending.error.to_json() if ending.error else None,
     }
     waiting = await read_run(executor, parent.run_id)
     await store_fact(executor, waiting, parent.fact, encode(value), owed)
+
+
+async def _answer(executor: Executor, run: Run, ending: Ending) -> Json:
+    """Return what a child answers: the output in its form, or else what it said last."""
+    if ending.output is not None:
+        return decode(ending.output)
+    said = await executor.fetch(_LAST_SAID, run.thread_id, run.id)
+    return plain_text(parts_from(said[0]["parts"])) if said else ""
 
 
 def _error(ending: Ending) -> str | None:

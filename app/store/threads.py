@@ -25,6 +25,7 @@ from app.store.rows import (
     columns,
     listed,
     message_from,
+    output_from,
     parsed_already,
     run_from,
     signal_from,
@@ -68,6 +69,7 @@ def _whole(which_thread: str, which_messages: str, for_whom: str = "") -> str:
     """Return the statement that reads a thread, some of its messages and its open approvals."""
     return f"""
 SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped,
+       n.output,
        (SELECT json_agg(x ORDER BY x.seq)
           FROM ({MESSAGES} WHERE m.thread = t.id {for_whom} {which_messages}) x) AS messages,
        (SELECT json_agg(x ORDER BY x.requested_at, x.id)
@@ -86,7 +88,7 @@ SELECT {columns(THREAD, "t")}, n.id AS run_id, n.status AS run_status, n.stopped
        coalesce(t.branch, t.id) AS selected,
        (SELECT c.key FROM agent_threads c WHERE c.id = t.conversation {for_whom}) AS conversation
   FROM agent_threads t
-  LEFT JOIN LATERAL (SELECT r.id, r.status, r.stopped FROM agent_runs r
+  LEFT JOIN LATERAL (SELECT r.id, r.status, r.stopped, r.output FROM agent_runs r
                       WHERE r.thread = t.id {for_whom} AND r.input IS NULL
                       ORDER BY r.finished_at DESC NULLS FIRST LIMIT 1) n ON true
  WHERE {which_thread}
@@ -235,6 +237,7 @@ def _snapshot(row: Row, limit: int) -> ThreadSnapshot:
         run_id=row["run_id"],
         run_status=RunStatus(row["run_status"]) if row["run_status"] else None,
         stopped=row["stopped"],
+        output=output_from(row["output"]),
         complete=len(messages) <= limit,
         branches=_branches(row),
         conversation=row["conversation"],

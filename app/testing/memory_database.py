@@ -272,6 +272,7 @@ class MemoryDatabase:
             run_id=newest.id if newest else None,
             run_status=newest.status if newest else None,
             stopped=newest.stopped if newest else None,
+            output=newest.output if newest else None,
             complete=complete,
             branches=self._branches(thread),
             conversation=None if root is thread else root.key,

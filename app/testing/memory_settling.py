@@ -61,7 +61,7 @@ def settle(
     _interrupt(db, thread, run.id, tx)
     thread = db.put(replace(thread, error=ending.error), tx)
     _close_what_hangs_on(db, run, tx)
-    _tell_parent(db, db.runs[run.id], tx)
+    _tell_parent(db, db.runs[run.id], ending, tx)
     return thread
 
 
@@ -78,7 +78,7 @@ def end_pending(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) -
     )
     thread = db.threads[run.thread_id]
     db.put(replace(thread, version=thread.version + 1), tx)
-    _tell_parent(db, db.runs[run.id], tx)
+    _tell_parent(db, db.runs[run.id], ending, tx)
 
 
 def store_fact(
@@ -114,22 +114,26 @@ def _close_what_hangs_on(db: MemoryDatabase, run: Run, tx: Transaction) -> None:
             settle(db, child, Ending.cancelled(), tx)
 
 
-def _tell_parent(db: MemoryDatabase, run: Run, tx: Transaction) -> None:
+def _tell_parent(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) -> None:
     if run.parent is None:
         return
+    value: dict[str, Json] = {
+        "runId": run.id,
+        "status": run.status.value,
+        "answer": _last_said(db, run) if ending.output is None else decode(ending.output),
+        "error": run.error.to_json() if run.error else None,
+    }
+    parent = db.runs[run.parent.run_id]
+    store_fact(db, parent, run.parent.fact, value, tx, turn=parent.turn)
+
+
+def _last_said(db: MemoryDatabase, run: Run) -> str:
     said = [
         row
         for row in db.messages[run.thread_id]
         if row.run_id == run.id and row.role is Role.ASSISTANT
     ]
-    value: dict[str, Json] = {
-        "runId": run.id,
-        "status": run.status.value,
-        "answer": plain_text(said[-1].parts) if said else "",
-        "error": run.error.to_json() if run.error else None,
-    }
-    parent = db.runs[run.parent.run_id]
-    store_fact(db, parent, run.parent.fact, value, tx, turn=parent.turn)
+    return plain_text(said[-1].parts) if said else ""
 
 
 def _interrupt(db: MemoryDatabase, thread: Thread, run_id: str, tx: Transaction) -> None:

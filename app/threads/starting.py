@@ -21,6 +21,7 @@ from app.threads.limits import (
     MAX_TITLE,
     MAX_TURNS,
 )
+from app.threads.output_policy import form_policy
 from app.threads.output_schema import OutputShape
 
 TITLE_LENGTH = 60
@@ -32,7 +33,8 @@ class Prompt:
     """What somebody asks an agent.
 
     ``author`` wrote it; ``owner`` gets a new thread.  ``output_schema`` is the form that the answer
-    has to have.  The last four are the agent's, or what this start says instead.
+    has to have, in the place of the agent's, ``declared_output``.  The last four are the agent's,
+    or what this start says instead.
     """
 
     agent: str
@@ -44,6 +46,7 @@ class Prompt:
     model: str | None = None
     max_turns: int | None = None
     output_schema: Mapping[str, Json] | None = None
+    declared_output: Mapping[str, Json] | None = None
     dedupe: str | None = None
     as_admin: bool = False
     on_busy: OnBusy = OnBusy.REJECT
@@ -179,12 +182,14 @@ def _policy(prompt: Prompt) -> Mapping[str, Json]:
         policy["maxTurns"] = prompt.max_turns
     if prompt.output_schema is not None:
         OutputShape.of(prompt.output_schema)
-        policy["outputSchema"] = dict(prompt.output_schema)
-    return policy
+    return policy | form_policy(prompt.output_schema, prompt.declared_output)
 
 
 def _on_busy(prompt: Prompt) -> OnBusy:
-    """Return what to do on a busy thread: an answer in a form of its own needs a run of its own."""
+    """Return what to do on a busy thread: an answer in a form of its own needs a run of its own.
+
+    The agent's own form needs none: the live run answers in it as well.
+    """
     if prompt.output_schema is not None and prompt.on_busy is OnBusy.STEER:
         return OnBusy.QUEUE
     return prompt.on_busy

@@ -88,8 +88,9 @@ def approval_record(approval: Approval, *, may_decide: bool) -> dict[str, Json]:
 def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
     """Return a thread as ``agents:agentThread`` shows it.
 
-    ``runId`` is the live run, else the one that ended last.  ``waiting`` are sends that
-    nobody has read yet, in the order in which they will be.
+    ``runId`` is the live run, else the one that ended last; ``output`` is its answer, where a
+    form was asked for.  ``waiting`` are sends that nobody has read yet, in the order in which
+    they will be.
     """
     thread = snapshot.thread
     view: dict[str, Json] = {
@@ -100,6 +101,8 @@ def thread_view(snapshot: ThreadSnapshot) -> dict[str, Json]:
         "pendingApprovals": [approval_view(approval) for approval in snapshot.approvals],
         "waiting": waiting_views(snapshot.waiting),
     }
+    if snapshot.output is not None:
+        view["output"] = snapshot.output
     if snapshot.branches is not None:
         view["branches"] = branches_view(snapshot.branches)
     if snapshot.conversation is not None:

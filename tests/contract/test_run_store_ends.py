@@ -4,6 +4,7 @@ import pytest
 
 from app.domain.approval import ApprovalStatus, Decision, approval_step
 from app.domain.errors import Conflict, NotFound
+from app.domain.facts import child_fact
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
 from app.domain.ports import Serves, Verdict
@@ -384,6 +385,38 @@ async def test_what_a_run_was_asked_for_is_stored_as_it_ends(
 
     await world.store.finish(claimed.fence, Ending.completed("final", encode(output)), 0)
 
-    run = await world.run(claimed.run.id)
+    run, snapshot = await world.run(claimed.run.id), await world.snapshot(claimed.thread.id)
     assert (run.status, run.output) == (RunStatus.COMPLETED, output)
-    assert type(run.output) is type(output)
+    assert type(run.output) is type(snapshot.output) is type(output)
+    assert snapshot.output == output
+
+
+@pytest.mark.req("LOOP-12")
+async def test_a_thread_shows_the_output_of_its_newest_run_and_none_while_that_is_live(
+    world: StoreWorld,
+) -> None:
+    claimed = await world.drive()
+    await world.store.finish(claimed.fence, Ending.completed("final", encode({"n": 1})), 0)
+
+    await world.start(thread_key=claimed.thread.key, agent=claimed.run.agent)
+    live = (await world.snapshot(claimed.thread.id)).output
+    again = await world.claim(claimed.run.agent)
+    await world.store.finish(again.fence, Ending.completed("final", encode({"n": 2})), 0)
+
+    assert (live, (await world.snapshot(claimed.thread.id)).output) == (None, {"n": 2})
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize("output", [{"name": "Oslo"}, False, None])
+async def test_a_child_that_was_asked_for_a_form_answers_with_its_output(
+    world: StoreWorld, output: Json
+) -> None:
+    parent = await world.drive()
+    child = await world.spawn(parent)
+    await world.store.record(child.fence, an_answer(child.fence, 0))
+
+    await world.store.finish(child.fence, Ending.completed("final", encode(output)), 0)
+
+    told = (await world.facts(parent))[child_fact("call_1")]
+    assert isinstance(told, dict)
+    assert (told["status"], told["answer"]) == ("completed", output)

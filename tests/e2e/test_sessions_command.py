@@ -92,7 +92,7 @@ def test_a_session_that_there_is_not_is_one_sentence_and_is_not_begun(dev: DevPr
     assert "nowhere" not in _out(dev, "sessions", "list", "playing", "--json")
 
 
-@pytest.mark.req("CLI-02", "CLI-03", "OUT-02")
+@pytest.mark.req("CLI-02", "CLI-03", "OUT-02", "LOOP-12")
 def test_a_prompt_with_a_schema_that_waits_prints_the_output_alone(
     dev: DevProcess, tmp_path: Path
 ) -> None:
@@ -107,7 +107,9 @@ def test_a_prompt_with_a_schema_that_waits_prints_the_output_alone(
     array = _agents(dev, *prompt, "--output-schema", '{"type": "array"}')
     broken = _agents(dev, *prompt, "--output-schema", "{")
 
-    assert json.loads(given) == json.loads(from_file) == {"late": False}
+    declared = _out(dev, "prompt", "judging", "--message", message, "--wait")
+
+    assert [json.loads(each) for each in (given, from_file, declared)] == [{"late": False}] * 3
     assert (array.returncode, broken.returncode) == (1, 1)
     assert 'expected a JSON Schema with "type": "object"' in array.stderr
     assert broken.stderr.startswith("ropewalk: the output schema is no JSON: ")

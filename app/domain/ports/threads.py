@@ -10,6 +10,7 @@ from app.domain.branching import Branches
 from app.domain.identity import Identity
 from app.domain.message import Message
 from app.domain.run import Run, RunStatus
+from app.domain.storable import Json
 from app.domain.thread import Thread
 
 
@@ -33,7 +34,8 @@ class ThreadSnapshot:
     """A thread and messages of it, as of one version (``thread.version``).
 
     ``waiting`` are sends that nobody has read yet, in the order in which they will be.
-    ``run_id``, ``run_status`` and ``stopped`` are of the live run, else of the one that ended last.
+    ``run_id``, ``run_status``, ``stopped`` and ``output`` are of the live run, else of the one that
+    ended last.
     ``complete`` is false when more rows changed than were asked for.
     ``branches`` are those of a root that has any, ``conversation`` is the root's key of a branch.
     """
@@ -45,6 +47,7 @@ class ThreadSnapshot:
     run_id: str | None = None
     run_status: RunStatus | None = None
     stopped: str | None = None
+    output: Json = None
     complete: bool = True
     branches: Branches | None = None
     conversation: str | None = None

@@ -73,7 +73,7 @@ def prompt(
 ) -> None:
     """Send a message to an agent.  Prints session and run, or with --wait the reply.
 
-    With a schema and --wait it prints the output alone, as JSON.
+    With --wait, and a schema of the prompt's or the agent's, it prints the output alone, as JSON.
     """
     server = Server(url=url, data_dir=data_dir, user=user, token=token)
     schema = _schema(output_schema, output_schema_file)
@@ -100,8 +100,9 @@ def say(server: Server, slug: str, given: Mapping[str, object], *, wait: bool) -
         return
     run = started["runId"]
     reply = _reply(server, slug, started["sessionId"], run)
-    if "outputSchema" in body:
-        reply = json.dumps(server.get(f"/runs/{run}")["output"], ensure_ascii=False)
+    output = server.get(f"/runs/{run}")["output"]
+    if "outputSchema" in body or output is not None:
+        reply = json.dumps(output, ensure_ascii=False)
     typer.echo(reply)
 
 

@@ -493,6 +493,8 @@ export interface ThreadView {
   readonly error: RunError | null;
   /** why the last run ended before its answer was final, as maxTurns */
   readonly stopped?: string;
+  /** the answer of the run, if a form was asked for and it has ended; left out for null */
+  readonly output?: unknown;
   readonly pendingApprovals: readonly PendingApproval[];
   /** in the order in which they are read */
   readonly waiting: readonly WaitingSend[];

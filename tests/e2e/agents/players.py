@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 
+from pydantic import BaseModel
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
@@ -19,6 +20,12 @@ from tests.support.counted import note
 from tests.support.plays import Turns, turns_in
 
 TURNS = 400
+
+
+class Verdict(BaseModel):
+    """What a judging agent answers."""
+
+    late: bool
 
 
 @tool
@@ -136,6 +143,13 @@ queueing = Agent(
     tools=[work],
     access="public",
     on_concurrent_run="queue",
+)
+
+judging = Agent(
+    model=FunctionModel(stream_function=_play),
+    tools=[work],
+    access="public",
+    output=Verdict,
 )
 
 asking = Agent(

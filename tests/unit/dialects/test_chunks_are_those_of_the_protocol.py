@@ -16,6 +16,7 @@ from app.dialects.ai_sdk import UIMessageStream
 from app.dialects.events import Ending, Refusal
 from app.dialects.telling import Telling
 from app.dialects.ui_messages import ui_messages
+from app.domain.storable import Json
 from tests.support.told_runs import RUN, StoredRun, Turn, events_in, tokens_of
 
 NEWER = {"reset-step", "steering-message", "tool-approval-response"}
@@ -111,6 +112,16 @@ def test_events_fit_the_models(how: str, is_new: bool) -> None:  # noqa: FBT001 
         read = events.validate_python(event)
         assert not read.model_extra
         assert json.loads(read.model_dump_json(by_alias=True)) == event
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize("output", [{"late": False}, False, 0, ""])
+def test_a_finished_event_carries_the_output(output: Json) -> None:
+    telling = AgUiRun(RUN, thread_id="t", called="r", is_new=True)
+
+    *_, finished = events_in(telling.end(Ending("completed", stopped="final", output=output)))
+
+    assert (finished["type"], finished["result"]) == ("RUN_FINISHED", output)
 
 
 def test_loaded_messages_fit_the_models() -> None:

@@ -4,17 +4,28 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from pydantic import BaseModel
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from app import Agent, agent_as_tool, tool
 from app.authoring.agent import AnyTool
 from app.domain.approval import Decision
+from app.domain.message import Role
 from app.domain.run import RunStatus
+from app.loop.answering import TOOL
 from tests.support.agent_world import AgentWorld, no_backoff
 from tests.support.scripted_model import Asks, Says, ScriptedModel
 
 __all__ = ["no_backoff"]
+
+
+class Found(BaseModel):
+    """What is known of a fibre."""
+
+    fibre: str
+    metres: int
+
 
 ASK = Asks("researcher", {"message": "How long is a ropewalk?"}, "c1")
 
@@ -55,6 +66,20 @@ async def test_the_childs_last_answer_is_the_calls_result(form: str) -> None:
     assert child.agent == "researcher"
     said = [row.parts[0]["text"] for row in world.database.messages[child.thread_id]]
     assert said == ["How long is a ropewalk?", "A quarter of a mile."]
+
+
+@pytest.mark.req("LOOP-12")
+async def test_a_child_that_answers_in_a_form_gives_its_output_as_the_result() -> None:
+    given = {"fibre": "hemp", "metres": 400}
+    researcher = a_researcher(Says(calls=[Asks(TOOL, given, "o1")]), output=Found)
+    async with AgentWorld(an_editor(researcher), researcher) as world:
+        run = await world.answered()
+
+    (child,) = world.children(run.id)
+    assert child.policy["outputSchema"] == Found.model_json_schema()
+    assert child.output == given
+    (result,) = [row for row in world.rows() if row.role is Role.TOOL]
+    assert result.parts[0]["output"] == given
 
 
 @pytest.mark.req("DUR-08")
