@@ -1,8 +1,9 @@
-"""What an agent's tools take and give, and what its state is, as far as its declaration says.
+"""What an agent's tools take and give, its state and its output, as far as its declaration says.
 
-A front end narrows by it: a call of ``get_weather`` has a ``city``.  Arguments are as the model is
-shown them.  What TypeScript cannot say is ``None`` here and ``unknown`` there: a tool may bring
-any JSON Schema and return anything, and neither may keep a team from its types.
+A front end narrows by it: a call of ``get_weather`` has a ``city``.  Arguments, and the output, are
+as the model is shown them, so what it may leave out may be missing.  What TypeScript cannot say is
+``None`` here and ``unknown`` there: a tool may bring any JSON Schema and return anything, and
+neither may keep a team from its types.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,17 +33,30 @@ class ToolTypes:
     Attributes:
         summary: what the model is told of it, one paragraph.
         takes: the JSON Schema of its arguments.
-        gives: the type of its result.
+        gives: the type of its result; of an agent that answers in a form, the agent's.
     """
 
     summary: str
     takes: Schema | None
-    gives: Adapter | None
+    gives: "Adapter | OutputTypes | None"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTypes:
+    """What an agent answers with, wherever that is told.
+
+    Attributes:
+        slug: the agent's.
+        schema: the JSON Schema.
+    """
+
+    slug: str
+    schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTypes:
-    """One agent: its tools by name, and its state, if that begins as something of a type.
+    """One agent: its tools by name, its state, if that begins as something of a type, its output.
 
     Plain lists and dictionaries say nothing of what a state will be.
     """
@@ -50,6 +64,7 @@ class AgentTypes:
     slug: str
     tools: Mapping[str, ToolTypes]
     state: Adapter | None = None
+    output: OutputTypes | None = None
 
 
 def agent_types(agent: Agent, functions: FunctionRegistry) -> AgentTypes:
@@ -59,13 +74,23 @@ def agent_types(agent: Agent, functions: FunctionRegistry) -> AgentTypes:
         agent.slug,
         {name: _tool_types(tool, functions) for name, tool in agent.tools.items()},
         None if state.__module__ == "builtins" else _adapter_of(state),
+        _output_types(agent),
     )
+
+
+def _output_types(agent: Agent) -> OutputTypes | None:
+    declared = agent.output
+    if declared is None or not _is_sayable(declared.schema):
+        return None
+    return OutputTypes(agent.slug, declared.schema)
 
 
 def _tool_types(tool: NamedTool, functions: FunctionRegistry) -> ToolTypes:
     match tool:
         case AgentTool():
-            return _offered(tool.bound(), _TEXT)
+            asked = tool.bound()
+            says_text = asked.agent.output is None
+            return _offered(asked, _TEXT if says_text else _output_types(asked.agent))
         case FunctionTool(function=function):
             ref = function if isinstance(function, str) else functions.reference_of(function)
             found = functions.lookup(ref or "")
@@ -78,7 +103,7 @@ def _tool_types(tool: NamedTool, functions: FunctionRegistry) -> ToolTypes:
             return _offered(tool, None)
 
 
-def _offered(offer: Offer, gives: Adapter | None) -> ToolTypes:
+def _offered(offer: Offer, gives: Adapter | OutputTypes | None) -> ToolTypes:
     schema = offer.parameters.schema
     paragraph = (offer.description or "").strip().partition("\n\n")[0]
     return ToolTypes(" ".join(paragraph.split()), schema if _is_sayable(schema) else None, gives)

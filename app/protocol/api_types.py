@@ -3,7 +3,8 @@
     api.MODULE.NAME    a reference to each public function, with its kind, and what it takes
                        and answers
     api.agents.NAME    the functions that every server has
-    agents.NAME        the slug of each agent, with what its tools take and give, and its state
+    agents.NAME        the slug of each agent, with what its tools take and give, its state and
+                       its output
     AgentName          the slugs
 
 Types that these share (models, dataclasses, enums) are exported under their names.
@@ -22,7 +23,7 @@ from pydantic.json_schema import JsonSchemaMode
 from app.authoring.functions import FunctionKind
 from app.authoring.producer import attribute_name
 from app.functions.registry import Registered
-from app.protocol.agent_types import LOCAL, AgentTypes
+from app.protocol.agent_types import LOCAL, AgentTypes, OutputTypes, ToolTypes
 from app.protocol.typescript import Schema, declaration, doc, key_of, type_of, union
 
 _HEADER: Final = """\
@@ -146,7 +147,9 @@ def _schemas(
     for agent in agents:
         given = {_tool_key(agent, name): tool.gives for name, tool in agent.tools.items()}
         given[_state_key(agent)] = agent.state
-        inputs.extend((key, _ANSWERS, each) for key, each in given.items() if each is not None)
+        inputs.extend(
+            (key, _ANSWERS, each) for key, each in given.items() if isinstance(each, TypeAdapter)
+        )
     schemas, whole = TypeAdapter.json_schemas(inputs, ref_template="{model}")
     return schemas, whole.get("$defs", {})
 
@@ -242,7 +245,7 @@ def _agent(agent: AgentTypes, given: Mapping[str, str], types: _Types) -> str:
         takes = _ANYTHING if tool.takes is None else _NOTHING
         if tool.takes is not None and not _is_empty(tool.takes):
             takes = types.of(f"{_pascal(name)}Input", tool.takes)
-        gives = given.get(_tool_key(agent, name), "unknown")
+        gives = _given_by(tool, given.get(_tool_key(agent, name)), types)
         fields.append(
             f"{doc(tool.summary, '  ')}"
             f"  readonly {key_of(name)}: {{ readonly input: {takes}; readonly output: {gives} }};\n"
@@ -251,12 +254,25 @@ def _agent(agent: AgentTypes, given: Mapping[str, str], types: _Types) -> str:
     state = given.get(_state_key(agent))
     if fields:
         said.append(types.interface(f"{_pascal(agent.slug)}Tools", fields))
-    elif state is not None:
+    elif state is not None or agent.output is not None:
         said.append("Record<never, never>")
-    if state is not None:
-        said.append(state)
+    if state is not None or agent.output is not None:
+        said.append(state or "unknown")
+    if agent.output is not None:
+        said.append(_output(agent.output, types))
     key = key_of(to_camel(attribute_name(agent.slug)))
     return f"  {key}: agent<{', '.join(said)}>({said[0]}),\n"
+
+
+def _given_by(tool: ToolTypes, said: str | None, types: _Types) -> str:
+    if isinstance(tool.gives, OutputTypes):
+        return _output(tool.gives, types)
+    return said or "unknown"
+
+
+def _output(output: OutputTypes, types: _Types) -> str:
+    """Return the name under which what an agent answers with is exported."""
+    return types.of(f"{_pascal(output.slug)}Output", output.schema)
 
 
 def _tool_key(agent: AgentTypes, tool: str) -> str:

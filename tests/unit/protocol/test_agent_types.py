@@ -1,5 +1,6 @@
-"""A team's agents, as its front end sees them: what their tools take and give, and their state."""
+"""A team's agents, as its front end sees them: what their tools take and give, state and output."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from pydantic import BaseModel, computed_field
 
 from app import Agent, QueryContext, ToolContext, agent_as_tool, function_tool, query, tool
 from app.authoring.agent import AnyTool
+from app.authoring.output_type import OutputSchema
 from app.functions.registry import FunctionRegistry
 from app.protocol.agent_types import agent_types
 from app.protocol.api_types import render_api
@@ -61,8 +63,13 @@ def rendered(*agents: Agent) -> str:
     return render_api(registry.all(), [agent_types(each, registry) for each in agents])
 
 
-def an_agent(slug: str, *tools: AnyTool, initial_state: object = None) -> Agent:
-    return Agent(slug=slug, model="demo:", tools=tools, initial_state=initial_state)
+def an_agent(
+    slug: str,
+    *tools: AnyTool,
+    initial_state: object = None,
+    output: OutputSchema | None = None,
+) -> Agent:
+    return Agent(slug=slug, model="demo:", tools=tools, initial_state=initial_state, output=output)
 
 
 WHOLE = """\
@@ -200,6 +207,53 @@ def test_an_agent_that_is_asked_answers_in_words() -> None:
 
     assert "readonly child: { readonly input: ChildInput; readonly output: string };" in text
     assert 'child: agent<"child">("child"),' in text
+
+
+@pytest.mark.req("LOOP-12")
+def test_an_agents_output_is_exported_and_is_what_asking_the_agent_gives() -> None:
+    child = an_agent("fibre-expert", output=Node)
+    parent = an_agent("parent", agent_as_tool(child))
+    parent.bind_agents({"fibre-expert": child})
+
+    text = rendered(parent, child)
+
+    line = 'fibreExpert: agent<"fibre-expert", Record<never, never>, unknown, FibreExpertOutput>('
+    assert line in text
+    assert text.count("export type FibreExpertOutput = Node;") == 1
+    (gives,) = re.findall(r'readonly "fibre-expert": .*readonly output: (\w+) }', text)
+    assert gives == "FibreExpertOutput"
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (Board, "export interface PlanOutput {\n  readonly title: string;\n  readonly cards?: "),
+        (Node | Board, "export type PlanOutput = Node | Board"),
+        (list[bool], "export type PlanOutput = readonly boolean[];"),
+        ({"type": "object", "properties": {"n": {"type": "number"}}}, "  readonly n?: number;\n"),
+    ],
+)
+def test_an_output_is_as_the_model_is_asked_for_it(
+    output: OutputSchema,
+    said: str,
+) -> None:
+    text = rendered(an_agent("plan", initial_state=Board("spring"), output=output))
+
+    assert said in text
+    assert 'plan: agent<"plan", Record<never, never>, Board, PlanOutput>("plan"),' in text
+
+
+@pytest.mark.req("LOOP-12")
+def test_an_output_that_typescript_cannot_say_is_unknown() -> None:
+    child = an_agent("odd", output={"type": ["string", "null"]})
+    parent = an_agent("parent", agent_as_tool(child))
+    parent.bind_agents({"odd": child})
+
+    text = rendered(parent, child)
+
+    assert 'odd: agent<"odd">("odd"),' in text
+    assert "readonly odd: { readonly input: OddInput; readonly output: unknown };" in text
 
 
 def test_a_state_of_plain_lists_and_dictionaries_has_no_type() -> None:
