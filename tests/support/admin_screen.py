@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.dev_process import ROOT, DevProcess
 
-FINISH_MS = 20_000
+FINISH_MS = 30_000
 AXE = ROOT / "frontend-sdk" / "node_modules" / "axe-core" / "axe.min.js"
 
 

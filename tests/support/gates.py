@@ -282,7 +282,7 @@ async def play_all(courses: Sequence[Course]) -> None:
     """Play courses, one after the other; a failure says which one."""
     for course in courses:
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await Turn(course).play()
         except (Exception, AssertionError) as error:
             error.add_note(f"in {course}")

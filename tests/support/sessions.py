@@ -27,7 +27,7 @@ class Session:
             f"{self._dev.url}/agents/{self.agent}",
             json={"message": message, "sessionId": self.key},
             headers={"idempotency-key": dedupe} if dedupe else {},
-            timeout=10,
+            timeout=30,
         )
         assert answer.status_code == 202, answer.text
         return str(answer.json()["runId"])
@@ -35,7 +35,7 @@ class Session:
     def regenerate(self) -> "tuple[Session, str]":
         """Have the last run answered again; return the branch and the run."""
         address = f"{self._dev.url}/agents/{self.agent}/sessions/{self.key}/regenerate"
-        answer = httpx2.post(address, timeout=10)
+        answer = httpx2.post(address, timeout=30)
         assert answer.status_code == 202, answer.text
         branch = Session(self._dev, self.agent)
         branch.key = answer.json()["sessionId"]
@@ -43,7 +43,7 @@ class Session:
 
     def cancel(self, run_id: str) -> bool:
         """Cancel a run; return whether this ended it."""
-        answer = httpx2.post(f"{self._dev.url}/runs/{run_id}/cancel", timeout=10)
+        answer = httpx2.post(f"{self._dev.url}/runs/{run_id}/cancel", timeout=30)
         assert answer.status_code == 200, answer.text
         return bool(answer.json()["cancelled"])
 
@@ -52,13 +52,13 @@ class Session:
         answer = httpx2.post(
             f"{self._dev.url}/functions/agents:agentResolveApproval",
             json={"key": key or self.key, "toolCallId": call_id, "decision": "approved"},
-            timeout=10,
+            timeout=30,
         )
         assert answer.status_code == 200, answer.text
 
     def view(self) -> View:
         """Return the session as the server shows it."""
-        answer = httpx2.get(f"{self._dev.url}/agents/{self.agent}/sessions/{self.key}", timeout=10)
+        answer = httpx2.get(f"{self._dev.url}/agents/{self.agent}/sessions/{self.key}", timeout=30)
         assert answer.status_code == 200, answer.text
         found: View = answer.json()
         return found

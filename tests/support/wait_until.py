@@ -10,7 +10,7 @@ async def wait_until(
     predicate: Callable[[], object | Awaitable[object]],
     *,
     description: str,
-    timeout_s: float = 10,
+    timeout_s: float = 30,
     interval_s: float = 0.01,
 ) -> None:
     """Return as soon as ``predicate`` is true; it may be asynchronous.
@@ -34,7 +34,7 @@ def wait_until_sync(
     predicate: Callable[[], object],
     *,
     description: str,
-    timeout_s: float = 10,
+    timeout_s: float = 30,
     interval_s: float = 0.02,
 ) -> None:
     """Do the same in a test without an event loop."""

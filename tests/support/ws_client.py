@@ -143,7 +143,7 @@ class WsClient:
         Raises:
             CallFailed: the server answered with an error.
         """
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return await self.begin_call(fn, args, dedupe=dedupe)
 
     def begin_call(
