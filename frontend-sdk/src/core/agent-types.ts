@@ -1,7 +1,7 @@
 /**
- * What an agent's tools take and give, and what its state is, for the people who write front ends.
+ * What an agent's tools take and give, its state and its output, for who writes front ends.
  *
- * Types alone, but for three functions that say of what is there which agent it is of.  `ropewalk
+ * Types alone, but for four functions that say of what is there which agent it is of.  `ropewalk
  * codegen` writes an agent's types beside its slug; nothing of them is there at run time.
  */
 
@@ -9,6 +9,7 @@ import type {
   Message,
   Part,
   PendingApproval,
+  ThreadView,
   ToolCallPart,
   ToolResultPart,
 } from "./protocol.gen.js";
@@ -20,15 +21,27 @@ interface ToolTypes {
   readonly output: unknown;
 }
 
-/** An agent's slug, remembering what its tools take and give, by name, and what its state is. */
-export type AgentRef<Slug extends string = string, Tools = unknown, State = unknown> = Slug & {
-  readonly [declared]?: { readonly tools: Tools; readonly state: State };
+/** An agent's slug, remembering what its tools take and give, by name, its state and its output. */
+export type AgentRef<
+  Slug extends string = string,
+  Tools = unknown,
+  State = unknown,
+  Output = unknown,
+> = Slug & {
+  readonly [declared]?: {
+    readonly tools: Tools;
+    readonly state: State;
+    readonly output: Output;
+  };
 };
 
 /** Return a typed slug, as `agent<"support", SupportTools>("support")`. */
-export function agent<Slug extends string, Tools = Record<never, never>, State = unknown>(
-  slug: Slug,
-): AgentRef<Slug, Tools, State> {
+export function agent<
+  Slug extends string,
+  Tools = Record<never, never>,
+  State = unknown,
+  Output = unknown,
+>(slug: Slug): AgentRef<Slug, Tools, State, Output> {
   return slug;
 }
 
@@ -43,6 +56,10 @@ export type ToolsOf<Agent> =
 /** What an agent keeps as the state of a thread: `useAgentState<StateOf<typeof agents.board>>`. */
 export type StateOf<Agent> =
   DeclaredBy<Agent> extends { readonly state: infer State } ? State : never;
+
+/** What an agent answers with, if it declares a form; unknown of any other, and of a bare slug. */
+export type OutputOf<Agent> =
+  DeclaredBy<Agent> extends { readonly output: infer Output } ? Output : unknown;
 
 type Each<Tools, Make extends { [Name in keyof Tools]: unknown }> = Make[keyof Tools];
 type Call<Base, Tools> = Each<
@@ -100,4 +117,16 @@ export function approvalOf<Agent extends AgentRef, Approval extends PendingAppro
   return approval.agent === agent
     ? (approval as unknown as ApprovalOf<Agent, Approval>)
     : undefined;
+}
+
+/**
+ * Return what the agent answered with: the output of the thread's newest run, null until that has
+ * ended. It is not checked: a run that began under another release, or was asked for in a form of
+ * its own, has answered in that.
+ */
+export function outputOf<Agent extends AgentRef>(
+  agent: Agent,
+  thread: Pick<ThreadView, "agent" | "output"> | null | undefined,
+): OutputOf<Agent> | null {
+  return (thread?.agent === agent ? (thread.output ?? null) : null) as OutputOf<Agent> | null;
 }

@@ -1,5 +1,6 @@
 /** Agents and their sessions: prompting, reading, signalling, following. */
 
+import type { OutputOf } from "../core/agent-types.js";
 import type { ApprovalRecord, BranchList } from "../core/protocol.gen.js";
 import { at, query } from "./address.js";
 import type {
@@ -71,12 +72,15 @@ export class AgentsClient {
     return await this.#get(at`/agents/${agent}/sessions${query({ limit, before })}`, options);
   }
 
-  /** A session with its newest messages, or those below the seq `before`. */
-  async getSession<Output = unknown>(
-    agent: string,
+  /**
+   * A session with its newest messages, or those below the seq `before`. Its output is typed by the
+   * agent (`agents.triage`), or as you say: `getSession<Verdict>("triage", id)`.
+   */
+  async getSession<Output = never, Agent extends string = string>(
+    agent: Agent,
     sessionId: string,
     { limit, before, ...options }: PageOptions & { readonly before?: number | undefined } = {},
-  ): Promise<Session<Output>> {
+  ): Promise<Session<[Output] extends [never] ? OutputOf<Agent> : Output>> {
     return await this.#get(session(agent, sessionId) + query({ limit, before }), options);
   }
 
