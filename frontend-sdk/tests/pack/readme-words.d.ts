@@ -7,6 +7,12 @@ type Action<Args, Result> = import("ropewalk").ActionRef<Args, Result>;
 
 declare const agents: typeof import("./api.gen").agents & {
   readonly planner: import("ropewalk").AgentRef<"planner", unknown, { readonly title: string }>;
+  readonly triage: import("ropewalk").AgentRef<
+    "triage",
+    unknown,
+    unknown,
+    { readonly team: string }
+  >;
 };
 declare const api: typeof import("./api.gen").api & {
   readonly orders: {
