@@ -1,4 +1,4 @@
-"""How a thread is shown: what waits, in the order in which it will be read."""
+"""How a thread is shown: what waits, in the order in which it will be read, and the output."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,6 +7,7 @@ import pytest
 
 from app.domain.branching import Branch, Branches
 from app.domain.ports import ThreadSnapshot, WaitingSend
+from app.domain.storable import Json
 from app.domain.thread import Thread, ThreadStatus
 from app.protocol.rows import thread_view as declared
 from app.threads.views import thread_view
@@ -66,3 +67,12 @@ def test_a_root_shows_its_branches_by_key_and_a_branch_its_root() -> None:
     assert [set(each) - set(alone) for each in (root, branch)] == [{"branches"}, {"conversation"}]
     for each in (root, branch, alone):
         assert declared.dump_python(declared.validate_python(each)) is not None
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize("output", [{"urgent": True}, [], "", 0, False])
+def test_a_thread_shows_the_output_and_says_nothing_of_none(output: Json) -> None:
+    thread = Thread("t", "k", "support", ThreadStatus.COMPLETED, None, 1, 1, 1, 0)
+
+    assert thread_view(ThreadSnapshot(thread, [], [], output=output))["output"] == output
+    assert "output" not in thread_view(ThreadSnapshot(thread, [], []))
