@@ -81,6 +81,8 @@ export class ChatClient {
   /** Who we were last, or whom the page was rendered for; undefined while nobody knows. */
   #user: string | null | undefined;
   readonly #departed: (() => void)[] = [];
+  /** How to stop each timer. None outlives the client, or a program that closed it would wait. */
+  readonly #timers = new Set<() => void>();
   #stopIdling: () => void = () => {};
 
   constructor(options: ClientOptions) {
@@ -89,14 +91,21 @@ export class ChatClient {
       ...(WebSocket && { open: (url, protocol) => new WebSocket(url, protocol) }),
       ...options.environment,
     });
-    this.#environment = tabs ? { ...environment, open: tabs(environment) } : environment;
+    this.#environment = {
+      ...environment,
+      ...(tabs && { open: tabs(environment) }),
+      after: (ms, then) => this.#after(environment, ms, then),
+    };
     this.#connection = new Connection({
       url: socketUrl(options.url),
       token: options.token ?? null,
       environment: this.#environment,
       onWelcome: (welcome, fresh) => this.#welcome(welcome, fresh),
       onFrame: (frame) => this.#hold.take(frame),
-      onStopped: (error) => this.#requests.failAll(error),
+      onStopped: (error) => {
+        for (const stop of this.#timers) stop();
+        this.#requests.failAll(error);
+      },
     });
     const send = this.#connection.send.bind(this.#connection);
     this.#requests = new Requests((text) => this.#connection.sendText(text));
@@ -192,6 +201,20 @@ export class ChatClient {
   /** End the connection for good. Calls without an answer fail with `CLOSED`. */
   close(): void {
     this.#connection.stop();
+  }
+
+  #after(environment: Environment, ms: number, then: () => void): () => void {
+    const end = () => {
+      this.#timers.delete(end);
+      stop();
+    };
+    const stop = environment.after(ms, () => {
+      end();
+      then();
+    });
+    this.#timers.add(end);
+    if (this.connection.get().name === "stopped") end();
+    return end;
   }
 
   #founding(): Foundation {

@@ -1,7 +1,7 @@
 /** What a connection may do to a client, over a real socket. */
 
 import { describe, expect, it } from "vitest";
-import { type ChatClient, createChat } from "../../src/core/index.js";
+import { agents, type ChatClient, createChat } from "../../src/core/index.js";
 import { aMessage, aThread } from "../support/builders.js";
 import { api, CALLS, connect, record, startGateway } from "../support/setup.js";
 import { waitUntil } from "../support/wait-until.js";
@@ -25,6 +25,35 @@ describe("a connection", () => {
     await waitUntil(() => gateway.got("unsubscribe").length === 2, "both subscriptions have ended");
     await waitUntil(() => gateway.lines.size === 0, "the socket is closed");
     expect(client.connection.get().name).toBe("idle");
+  });
+
+  it("leaves no timer behind when it is closed, for which a program would wait", async () => {
+    const gateway = await startGateway();
+    gateway.handlers.set("chat:startRun", () => ({ id: "r-1" }));
+    const timers = new Set<object>();
+    const after = (ms: number, then: () => void) => {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        then();
+      }, ms);
+      timers.add(timer);
+      return () => {
+        timers.delete(timer);
+        clearTimeout(timer);
+      };
+    };
+    const client = connect(gateway, { environment: { after } });
+    const chat = createChat(client, KEY);
+    const stop = chat.state.subscribe(() => {});
+    const leave = client.subscription(agents.agentApprovals, {}).subscribe(() => {});
+    await chat.send(CALLS, "its run shows later");
+    leave();
+    expect(timers.size, "what beats, lingers and waits to be shown").toBeGreaterThan(2);
+
+    client.close();
+    stop();
+
+    expect(timers.size).toBe(0);
   });
 
   it("SUB-05 is one for everything: a thread twice over, an app's query, a call", async () => {
