@@ -1,5 +1,5 @@
 /**
- * What a server of somebody's does with agents, told by the SDK's HTTP client, under Node.
+ * What a server of somebody's does with agents, told by the SDK's HTTP client.
  * Arguments: the SDK's entry, the gateway, Ann's token, Ben's token. Prints what was seen, as JSON.
  */
 
@@ -49,8 +49,8 @@ const spoken = ({ messages }, runId) =>
 const told = { agents: (await ann.agents.list()).map(({ slug }) => slug) };
 
 // A question, heard as it is answered; asked twice under one key, it is asked once.
-const question = { message: "Where is order 1001?", title: "From Node" };
-const key = { idempotencyKey: "from-node" };
+const question = { message: "Where is order 1001?", title: "From a server" };
+const key = { idempotencyKey: "asked-once" };
 const asked = await ann.agents.prompt("support", question, key);
 const again = await ann.agents.prompt("support", question, key);
 told.once = asked.runId === again.runId && asked.sessionId === again.sessionId;

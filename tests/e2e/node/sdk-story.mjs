@@ -1,14 +1,14 @@
 /**
- * What a page does with its server functions, told by the SDK itself, under Node.
+ * What a page does with its server functions, told by the SDK itself.
  * Arguments: the SDK's entry, the gateway, Ann's token, Ben's token. Prints what was seen, as JSON.
  */
 
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { socketConstructor, watching } from "./stage.mjs";
 
 const [entry, url, annsToken, bensToken] = process.argv.slice(2);
 const { createClient, mutation, query, ref } = await import(pathToFileURL(entry).href);
-const WebSocket = createRequire(pathToFileURL(entry))("ws");
+const WebSocket = socketConstructor(entry);
 
 const listOrders = query("orders:listOrders");
 const placeOrder = mutation("orders:placeOrder");
@@ -16,30 +16,6 @@ const cancelOrder = mutation("orders:cancelOrder");
 
 function person(token) {
   return createClient({ url, WebSocket, ...(token && { token }) });
-}
-
-/** Keep every view of a subscription; `until` waits for one. */
-function watching(readable) {
-  const seen = [];
-  const waiting = new Set();
-  const look = () => {
-    seen.push(readable.get());
-    for (const check of waiting) check();
-  };
-  readable.subscribe(look);
-  const until = (holds) =>
-    new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error("not seen in time")), 15_000);
-      const check = () => {
-        if (!holds(readable.get())) return;
-        clearTimeout(late);
-        waiting.delete(check);
-        resolve(readable.get());
-      };
-      waiting.add(check);
-      check();
-    });
-  return { seen, until };
 }
 
 async function refusal(promise) {
@@ -61,7 +37,7 @@ await hers.until(({ value }) => value !== undefined);
 await his.until(({ value }) => value !== undefined);
 const anonymous = await nobodys.until(({ error }) => error !== undefined);
 
-const key = "from-node-1";
+const key = "the-first-order";
 const placed = await ann.mutate(
   placeOrder,
   { key, item: "Hemp rope, 20 m" },
@@ -77,6 +53,7 @@ const after = ann.subscription(listOrders, {}).get().value;
 
 const told = {
   placed: placed.status,
+  orderId: placed.id,
   atTheAnswer: after.map((order) => [order.key, order.status]),
   mostAtOnce: Math.max(
     ...hers.seen.map(({ value }) => (value ?? []).filter((order) => order.key === key).length),
