@@ -36,6 +36,10 @@ class House:
         """Note a claim."""
         self.heard.append(asyncio.get_running_loop().time())
 
+    async def is_listened_to(self) -> bool:
+        """Whether a worker waits for a nudge."""
+        return any(client["cmd"] == "blpop" for client in await self.redis.client_list())
+
     async def waiting(self) -> int:
         """Return how many rings nobody has taken."""
         return int(await self.redis.zcard(self.keys.doorbell))

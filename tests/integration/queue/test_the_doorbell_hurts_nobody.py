@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from dataclasses import dataclass
 
 import pytest
 
@@ -17,43 +18,74 @@ from tests.support.wait_until import wait_until
 pytestmark = pytest.mark.req("IMP-31", "IMP-32")
 
 
+PATIENCE_S = 15.0
+A_TURN = 2
+"""How often a worker asks whether there is room, at least, until it waits for something."""
+
+
+@dataclass
+class Rooms:
+    """Whether a worker has room, and how often it has asked."""
+
+    are_there: bool
+    asked: int = 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.are_there
+
+    async def were_asked(self, times: int) -> None:
+        """Return when it has asked so often from now on."""
+        enough = self.asked + times
+        await wait_until(lambda: self.asked >= enough, description="it turns", timeout_s=PATIENCE_S)
+
+
 async def heard(house: House, count: int) -> None:
-    await wait_until(lambda: len(house.heard) >= count, description=f"{count} heard", timeout_s=5)
+    await wait_until(
+        lambda: len(house.heard) >= count, description=f"{count} heard", timeout_s=PATIENCE_S
+    )
+
+
+async def noticed(caplog: pytest.LogCaptureFixture) -> None:
+    """Return when the worker says that it hears nothing."""
+    await wait_until(
+        lambda: "the doorbell is not heard" in caplog.text,
+        description="the worker has noticed",
+        timeout_s=PATIENCE_S,
+    )
 
 
 async def test_a_full_worker_leaves_the_ring_to_others(house: House) -> None:
-    full = house.worker(lambda: pytest.fail("it has no room"), has_room=lambda: False)
+    rooms = Rooms(are_there=False)
+    full = house.worker(lambda: pytest.fail("it has no room"), has_room=rooms)
     async with running(full.serve()):
         await house.bell.ring("run-1")
-        await asyncio.sleep(0.7)  # longer than its look at the queue itself
+        await rooms.were_asked(A_TURN + 1)  # so it has looked at the queue itself meanwhile
         assert await house.waiting() == 1
 
         async with running(house.worker().serve()):
             await heard(house, 1)
 
 
-async def test_room_made_is_used_at_once(house: House) -> None:
-    rooms = [False]
-    worker = house.worker(has_room=lambda: rooms[0])
-    loop = asyncio.get_running_loop()
+async def test_room_made_is_used_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.queue.worker.POLL_S", 4 * PATIENCE_S)  # nothing else would tell it
+    rooms = Rooms(are_there=False)
+    worker = house.worker(has_room=rooms)
     async with running(worker.serve()):
-        await asyncio.sleep(0.05)
+        await rooms.were_asked(A_TURN)
         await house.bell.ring("run-1")
-        rooms[0] = True
-        began = loop.time()
+        rooms.are_there = True
         worker.room_made()
 
         await heard(house, 1)
 
-    assert house.heard[0] - began < 0.05
-
 
 async def test_the_last_slot_may_go_while_a_nudge_is_on_its_way(house: House) -> None:
-    rooms = [True]
-    worker = house.worker(has_room=lambda: rooms[0])
+    rooms = Rooms(are_there=True)
+    worker = house.worker(has_room=rooms)
     async with running(worker.serve()):
-        await asyncio.sleep(0.05)  # it waits for a nudge
-        rooms[0] = False
+        await wait_until(house.is_listened_to, description="it waits for a nudge")
+        rooms.are_there = False
         await house.bell.ring("run-1")
         await wait_until(
             lambda: house.redis.llen(house.keys.nudges), description="the nudge is passed on"
@@ -81,24 +113,26 @@ async def test_ringing_without_redis_neither_raises_nor_waits(
 
 
 async def test_a_worker_outlives_a_restart_of_redis(
-    house: House, redis_server: EmbeddedRedis
+    house: House, redis_server: EmbeddedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(house.worker().serve()):
         await house.bell.ring("run-1")
         await heard(house, 1)
         redis_server.stop()
-        await asyncio.sleep(0.2)
+        await noticed(caplog)
         redis_server.start()
 
         await house.bell.ring("run-2")
         await heard(house, 2)
 
 
-async def test_a_worker_may_start_before_redis(house: House, redis_server: EmbeddedRedis) -> None:
+async def test_a_worker_may_start_before_redis(
+    house: House, redis_server: EmbeddedRedis, caplog: pytest.LogCaptureFixture
+) -> None:
     redis_server.stop()
     try:
         async with running(house.worker().serve()):
-            await asyncio.sleep(0.2)
+            await noticed(caplog)
             redis_server.start()
 
             await house.bell.ring("run-1")
@@ -109,12 +143,13 @@ async def test_a_worker_may_start_before_redis(house: House, redis_server: Embed
 
 
 async def test_a_redis_that_was_silent_is_heard_again(
-    house: House, redis_server: EmbeddedRedis
+    house: House, redis_server: EmbeddedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(house.worker().serve()):
+        await wait_until(house.is_listened_to, description="it waits for a nudge")
         os.kill(redis_server.pid, signal.SIGSTOP)
         try:
-            await asyncio.sleep(3)  # longer than the worker waits for any answer
+            await noticed(caplog)
         finally:
             os.kill(redis_server.pid, signal.SIGCONT)
 
