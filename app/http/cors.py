@@ -52,6 +52,8 @@ class SharedRoutes(CORSMiddleware):
             allow_origins=("*",) if origins is None else (),
             allow_methods=sorted({each.method for each in self._routes}),
             allow_headers=_SENT,
+            # A gateway in a private network is open to the public pages that were named alone.
+            allow_private_network=origins is not None,
             expose_headers=_READ,
             max_age=_REMEMBERED_S,
         )

@@ -89,6 +89,22 @@ async def test_a_browser_is_told_to_send_nothing_else(
     assert cross_origin(answer.headers).get("allow-origin") != STRANGER
 
 
+@pytest.mark.parametrize(
+    ("origins", "status"),
+    [pytest.param((LISTED,), 200, id="a-list"), pytest.param(None, 400, id="no-list")],
+)
+async def test_only_a_page_that_was_named_may_reach_into_a_private_network(
+    backend: Backend, origins: Collection[str] | None, status: int
+) -> None:
+    """Some browsers ask for public pages, lest these find what is in their visitors' networks."""
+    asked = {**ASKED, "access-control-request-private-network": "true"}
+    async with serving(backend, origins).client() as client:
+        answer = await client.options("/agents/support", headers=asked)
+
+    allowed = answer.headers.get("access-control-allow-private-network")
+    assert (answer.status_code, allowed) == (status, "true" if origins else None)
+
+
 async def test_to_ask_is_nobodys_call(backend: Backend) -> None:
     judged: list[object] = []
 
