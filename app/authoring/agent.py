@@ -21,6 +21,7 @@ from app.domain.ports import OnBusy
 from app.domain.storable import Json, decode, encode
 from app.models.resolve import ModelSource, names_a_model
 from app.threads.access import Access
+from app.threads.output_schema import TOOL
 
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[InstructionsContext], str | Awaitable[str]]
@@ -35,7 +36,7 @@ TOOL_RETRIES: Final = 2
 RESERVED_TOOL_NAMES: Final = frozenset(
     {"bash", "read", "write", "edit", "web_search", "web_fetch"}
     | {"set_trigger", "list_triggers", "list_workflows"}
-    | {"searchMemory", "readMemory", "updateWorkingMemory", "submit_structured_output"}
+    | {"searchMemory", "readMemory", "updateWorkingMemory", TOOL}
 )
 RESERVED_TOOL_PREFIX: Final = "handoff_to_"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

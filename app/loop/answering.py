@@ -27,9 +27,8 @@ from app.domain.storable import encode
 from app.loop.gate import Gate, Passage
 from app.models.failures import Failure, ModelFailed
 from app.threads.output_policy import schema_of
-from app.threads.output_schema import OutputRefused, OutputShape
+from app.threads.output_schema import TOOL, OutputRefused, OutputShape
 
-TOOL: Final = "submit_structured_output"
 RETRIES: Final = 3
 
 _DESCRIPTION: Final = "Give the final answer, once you have all that it needs. Nothing follows it."

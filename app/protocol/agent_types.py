@@ -19,6 +19,7 @@ from app.authoring.function_tool import FunctionTool
 from app.authoring.tools import InlineTool, Offer
 from app.functions.registry import FunctionRegistry
 from app.protocol.typescript import Schema, UnknownSchema, declaration, type_of
+from app.threads.output_schema import OutputShape
 
 Adapter: TypeAlias = TypeAdapter[Any]
 
@@ -48,10 +49,12 @@ class OutputTypes:
     Attributes:
         slug: the agent's.
         schema: the JSON Schema.
+        is_wrapped: whether a model is asked for it as the field of an object.
     """
 
     slug: str
     schema: Schema
+    is_wrapped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def _output_types(agent: Agent) -> OutputTypes | None:
     declared = agent.output
     if declared is None or not _is_sayable(declared.schema):
         return None
-    return OutputTypes(agent.slug, declared.schema)
+    return OutputTypes(agent.slug, declared.schema, OutputShape.of(declared.schema).is_wrapped)
 
 
 def _tool_types(tool: NamedTool, functions: FunctionRegistry) -> ToolTypes:

@@ -32,7 +32,12 @@ from app.domain.storable import Json, decode, encode
 MAX_BYTES: Final = 32 * 1024
 """Of a schema."""
 
-_FIELD: Final = "response"
+TOOL: Final = "submit_structured_output"
+"""By which a model answers, where its profile says so."""
+
+FIELD: Final = "response"
+"""Of the object, where the answer itself is none."""
+
 _MOST_WORK: Final = 50_000
 """In one check, in keywords or what takes as long: a list of options, checked for each value of a
 long list, would keep a worker from everything else for minutes."""
@@ -121,7 +126,7 @@ class OutputShape:
         else:
             found = dict(sent)
         stored: Any = self._checker.checked(found)
-        return cast(Json, stored[_FIELD] if self.is_wrapped else stored)
+        return cast(Json, stored[FIELD] if self.is_wrapped else stored)
 
 
 def require_object(schema: object) -> dict[str, Json]:
@@ -162,7 +167,7 @@ class _Checker:
             RecursionError: it does not end.
         """
         nothing: dict[str, Any] = {}
-        for value in (nothing, {_FIELD: nothing}):
+        for value in (nothing, {FIELD: nothing}):
             self._left = _IN_REHEARSAL
             best_match(self._validator.iter_errors(value))
 
@@ -228,8 +233,8 @@ def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: each for name, each in schema.items() if name not in above}
     return {
         "type": "object",
-        "properties": {_FIELD: inner},
-        "required": [_FIELD],
+        "properties": {FIELD: inner},
+        "required": [FIELD],
         "additionalProperties": False,
         **above,
     }

@@ -12,7 +12,8 @@ from app import Agent, tool
 from app.domain.approval import Decision
 from app.domain.run import Run, RunStatus
 from app.domain.storable import Json
-from app.loop.answering import RETRIES, TOOL
+from app.loop.answering import RETRIES
+from app.threads.output_schema import TOOL
 from tests.support.agent_world import AgentWorld, no_backoff
 from tests.support.scripted_model import Asks, Says, ScriptedModel
 from tests.unit.loop.test_everything_survives_a_death import to_the_end

@@ -13,7 +13,7 @@ from app.authoring.agent import AnyTool
 from app.domain.approval import Decision
 from app.domain.message import Role
 from app.domain.run import RunStatus
-from app.loop.answering import TOOL
+from app.threads.output_schema import TOOL
 from tests.support.agent_world import AgentWorld, no_backoff
 from tests.support.scripted_model import Asks, Says, ScriptedModel
 

@@ -217,7 +217,7 @@ def test_an_agents_output_is_exported_and_is_what_asking_the_agent_gives() -> No
 
     text = rendered(parent, child)
 
-    line = 'fibreExpert: agent<"fibre-expert", Record<never, never>, unknown, FibreExpertOutput>('
+    line = 'fibreExpert: agent<"fibre-expert", FibreExpertTools, unknown, FibreExpertOutput>('
     assert line in text
     assert text.count("export type FibreExpertOutput = Node;") == 1
     (gives,) = re.findall(r'readonly "fibre-expert": .*readonly output: (\w+) }', text)
@@ -241,7 +241,23 @@ def test_an_output_is_as_the_model_is_asked_for_it(
     text = rendered(an_agent("plan", initial_state=Board("spring"), output=output))
 
     assert said in text
-    assert 'plan: agent<"plan", Record<never, never>, Board, PlanOutput>("plan"),' in text
+    assert 'plan: agent<"plan", PlanTools, Board, PlanOutput>("plan"),' in text
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize(
+    ("output", "input_"),
+    [(Board, "PlanOutput"), (list[bool], "{ readonly response: PlanOutput }")],
+)
+def test_the_call_by_which_an_agent_answers_is_known_to_who_shows_it(
+    output: OutputSchema,
+    input_: str,
+) -> None:
+    text = rendered(an_agent("plan", plant, output=output))
+
+    called = f"readonly submit_structured_output: {{ readonly input: {input_}; "
+    assert f"{called}readonly output: string }};\n}}" in text
+    assert "export interface PlanTools {\n  /** Plant a tree. */\n" in text
 
 
 @pytest.mark.req("LOOP-12")
