@@ -118,3 +118,5 @@ async def test_a_pages_stream_is_told_at_once_and_ends_with_the_page(
 
     # The run waits for a worker, so nothing else can have ended it.
     await wait_until(lambda: len(fort.gateway.streams) == 0, description="the page is forgotten")
+    async with fort.http("ann") as server, server.stream(method, path, json=body) as answer:
+        assert "access-control-allow-origin" not in answer.headers
