@@ -117,6 +117,8 @@ def _become(order: Order) -> None:
     os.dup2(log, 2)
     os.environ[body_log.FOLDER] = order.body_log
     pace.sign_sessions()
+    if order.is_held:
+        pace.stand_for_long()
     if order.build is not None:
         broken_builds.apply(order.build)
     trace = os.open(order.trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -126,7 +126,7 @@ def play_all(databases: Databases, audited: str, redis_url: str, seeds: range) -
                 for seed in left:
                     gates = Gates(forking, lane, random.Random(seed))  # noqa: S311  # repeatable
                     try:
-                        async with asyncio.timeout(20):
+                        async with asyncio.timeout(60):
                             await gates.play()
                     except (AssertionError, TimeoutError) as error:
                         error.add_note(f"seed {seed}: {gates.calls} {gates.fates}")

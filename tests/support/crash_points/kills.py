@@ -14,13 +14,18 @@ class Kill:
     Attributes:
         who: ``worker``, or the act that a caller does.
         deed: ``kill``; ``freeze``: it goes on after another worker has taken over; ``hold``: it
-            goes on when what the scenario has for that moment is done.
+            goes on when what the scenario has for that moment is done, or waits for it to go on.
     """
 
     point: str
     visit: int
     who: str = WORKER
     deed: str = "kill"
+
+    @property
+    def way_on(self) -> str:
+        """The point behind the await that this one is before."""
+        return self.point.removesuffix(":before") + ":after"
 
     def __str__(self) -> str:
         """Return it as a command line takes it."""

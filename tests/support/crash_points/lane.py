@@ -17,6 +17,7 @@ from app.main.load_agents import load
 from app.main.wiring import core, functions_over
 from app.settings import Settings
 from tests.support import body_log
+from tests.support.crash_points import pace
 from tests.support.crash_points.scenarios import THREAD, State
 from tests.support.crash_points.told import SECRET, Told, listening_system
 from tests.support.crash_points.zygote import Zygote
@@ -104,6 +105,7 @@ async def lane(
     (folder / "bodies").mkdir(parents=True)
     settings = Settings(database_url=database_url, redis_url=redis_url, redis_namespace=namespace)
     async with AsyncExitStack() as stack:
+        stack.enter_context(pace.patient_ends())
         stores = await stack.enter_async_context(core(settings, connections=4))
         redis = await stack.enter_async_context(connect(redis_url))
         told = await stack.enter_async_context(listening_system())

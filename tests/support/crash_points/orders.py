@@ -15,6 +15,7 @@ class Order:
     Attributes:
         trace: the file that its visits are written to.
         body_log: the folder that bodies are noted in.
+        is_held: whether it is frozen to be held, and loses nothing by it.
         build: a deliberately broken build to be, or none.
         call: a caller's one call (``function``, ``arguments``, ``caller``, ``dedupe``); without
             one the child is a worker.
@@ -30,6 +31,7 @@ class Order:
     log: str
     body_log: str
     plan: Plan = ()
+    is_held: bool = False
     build: str | None = None
     drain_s: float = 2.0
     call: dict[str, Any] | None = None

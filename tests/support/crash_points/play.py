@@ -10,8 +10,9 @@ import json
 import signal
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -26,6 +27,7 @@ from tests.support.crash_points.kills import DEEDS, WORKER, Kill
 from tests.support.crash_points.lane import Lane
 from tests.support.crash_points.orders import Order
 from tests.support.crash_points.points import BODY, THAWED
+from tests.support.crash_points.rivals import Standing, is_waited_for
 from tests.support.crash_points.scenarios import USER, Act, Scenario, State
 from tests.support.crash_points.zygote import Child
 from tests.support.law_evidence import Death, Evidence, Words, gather, listening
@@ -35,16 +37,18 @@ from tests.support.wait_until import wait_until
 Call: TypeAlias = dict[str, Any]
 
 LOOK_S = 0.008
-PATIENCE_S = 12.0
-"""For a whole play; a takeover takes half a second here."""
-TIDY_S = 0.6
-"""For a drive to drop its journal after it has ended the run."""
-GOES_ON_S = 0.4
-"""For a process that was frozen to show what it does: longer than a lease and a beat."""
+PATIENCE_S = 30.0
+"""For a whole play; it takes three seconds, and several times as long on a machine that is busy."""
 DOOR = "Bodies._may_start#1:after"
 """The point after which nothing stands between a step and its body."""
-HELD_S = 0.15
-"""For what happens while a process is held: less than a lease."""
+DRIVE = ("app.engine.drive:drive#1", "app.engine.drive:drive#2")
+"""The awaits of a drive: behind the last one that it comes to, it has dropped its journal."""
+TIDY_S = 10.0
+"""For a drive that was cut off to do so: nothing says that it does not."""
+SWEEPS = "app.engine.sweeper:Sweeper.run#1:before"
+"""A point that a worker comes to again and again, whatever else it does."""
+TRACES_S = 0.15
+"""For processes to write down where they stand."""
 
 
 class PlayBroke(Exception):
@@ -115,6 +119,7 @@ _STEPS = "SELECT run || '/' || name AS key FROM agent_steps"
 _MAY_LIVE = """
 SELECT count(*) FROM agent_workers WHERE split_part(id, '-', 3) = $1 AND gone_at IS NULL
 """
+_BEAT = "SELECT coalesce(max(beat), 0) FROM agent_workers WHERE split_part(id, '-', 3) = $1"
 _UNFINISHED = """
 SELECT format('%s is %s by %s', agent, status, worker) AS sentence
   FROM agent_runs WHERE finished_at IS NULL ORDER BY created_at
@@ -127,6 +132,14 @@ SELECT format('%s is %s for %s (%s): %s', application_name, state, now() - state
 """
 _NOTICES = "SELECT id, kind, settled_at, error FROM agent_notices"
 _OVER = "SELECT id FROM agent_threads WHERE status NOT IN ('queued', 'running')"
+
+
+@dataclass(frozen=True, slots=True)
+class _Thaw:
+    """When a process went on, and how often its heart had beaten by then."""
+
+    at_ns: int
+    beat: int
 
 
 class _Play:
@@ -154,8 +167,7 @@ class _Play:
         self._worker: Child | None = None
         self._armed: Kill | None = None
         self._frozen: list[Child] = []
-        self._thawed: dict[Child, int] = {}
-        """When, in nanoseconds."""
+        self._thawed: dict[Child, _Thaw] = {}
         self._deaths: list[Death] = []
         self._done: set[str] = set()
         self._dedupe = uuid.uuid4().hex
@@ -191,7 +203,7 @@ class _Play:
             child.send(signal.SIGUSR1)
         rows = await self._lane.database.fetch(_UNFINISHED)
         rows += await self._lane.database.fetch(_TRANSACTIONS)
-        await asyncio.sleep(HELD_S)
+        await asyncio.sleep(TRACES_S)
         return "; ".join(row["sentence"] for row in rows)
 
     async def clear_up(self) -> None:
@@ -232,10 +244,6 @@ class _Play:
             await self._see_to_worker()
             assert self._worker is not None
             self._worker.send(act.signal)
-            return
-        if act.does is not None:
-            assert self._worker is not None
-            await act.does(self._lane.database, self._worker.pid)
             return
         call: Call = {
             "function": act.function,
@@ -308,17 +316,37 @@ class _Play:
         act, state = self._played.scenario.at_hold, await self._lane.state()
         if act is None or not act.due(state):
             held.thaw()
-            return
-        doing = asyncio.create_task(self._act(act, state), name=act.name)
-        await asyncio.wait([doing], timeout=HELD_S)
-        held.thaw()
-        await doing
+        elif act.does is not None:
+            self._done.add(act.name)
+            await act.does(self._standing(held, kill))
+        else:
+            async with asyncio.TaskGroup() as group:
+                doing = group.create_task(self._act(act, state), name=act.name)
+                await self._until(lambda: self._may_go_on(held, act, doing), f"{act.name} is done")
+                held.thaw()
+
+    async def _may_go_on(self, held: Child, act: Act, doing: asyncio.Task[None]) -> bool:
+        """Whether all is done, or who does it waits for what a process holds that is held."""
+        if doing.done():
+            return act.settled(await self._lane.state())
+        own = pace.session_of(held.pid)
+        worker = () if self._worker is None else (pace.session_of(self._worker.pid),)
+        return await is_waited_for(self._lane.database, own, but_by=(own, *worker))
+
+    def _standing(self, child: Child, kill: Kill) -> Standing:
+        def has_passed() -> bool:
+            way_on = self._lane.zygote.points.index(kill.way_on)
+            return way_on in child.visited_since_thaw()
+
+        return Standing(child.pid, self._lane.database_url, child.thaw, has_passed)
 
     async def _lost(self, worker: Child) -> None:
         kill = self._armed
         if worker.is_frozen and kill is not None:
             self._frozen.append(worker)
             await self._bury(worker, kill)
+            if self._played.scenario.at_freeze is not None:
+                await self._played.scenario.at_freeze(self._standing(worker, kill))
         elif worker.exit_code == -signal.SIGKILL and kill is not None:
             await self._bury(worker, kill)
         elif worker.exit_code != 0:
@@ -338,6 +366,7 @@ class _Play:
             log=str(lane.folder / f"log{number:06}"),
             body_log=str(lane.body_folder),
             plan=tuple((kill.point, kill.visit, DEEDS[kill.deed]) for kill in kills),
+            is_held=any(kill.deed == "hold" for kill in kills),
             build=self._build,
             call=call,
             answer=str(answer),
@@ -352,9 +381,7 @@ class _Play:
         lane = self._lane
         if not child.is_frozen:
             session = pace.session_of(child.pid)
-            await wait_until(
-                lambda: self._has_gone(session), description=f"{session} has gone", interval_s=0.002
-            )
+            await self._until(lambda: self._has_gone(session), f"{session} has gone")
         await lane.redis.ping()
         finished = {row["key"] for row in await lane.database.fetch(_STEPS)}
         async for key in lane.redis.scan_iter(match=f"{lane.namespace}:{{*}}:journal"):
@@ -371,40 +398,60 @@ class _Play:
     async def _thaw_the_buried(self) -> None:
         """Let frozen workers go on once they were taken for dead: in the middle of the rescue."""
         for child in list(self._frozen):
-            if not await self._lane.database.fetchval(_MAY_LIVE, str(child.pid)):
+            if await self._lane.database.fetchval(_MAY_LIVE, str(child.pid)):
+                continue
+            if self._played.scenario.thaws(await self._lane.state()):
                 self._frozen.remove(child)
-                self._thaw(child)
+                await self._thaw(child)
 
     async def _see_thawed_ones_out(self) -> None:
-        """Give those that were frozen the time to do what they must not do."""
-        for child in self._frozen:
-            self._thaw(child)
-        self._frozen.clear()
-        newest_ns = max(self._thawed.values(), default=0)
-        await asyncio.sleep(max(newest_ns / 1e9 + GOES_ON_S - time.time(), 0))
+        """Let those that were frozen do what they must not do.
 
-    def _thaw(self, child: Child) -> None:
-        self._thawed[child] = time.time_ns()
+        What they do not do at once they do when they hear a whole beat: then the lease is fresh.
+        It is told to a worker's loop before the next beat, and has been acted on when the loop
+        has turned.
+        """
+        for child in self._frozen:
+            await self._thaw(child)
+        self._frozen.clear()
+        sweeps = self._lane.zygote.points.index(SWEEPS)
+        for child, thaw in self._thawed.items():
+            await self._until(partial(self._has_beaten, child, thaw.beat + 2), "it has beaten")
+            swept = child.visited().count(sweeps)
+            await self._until(partial(self._has_come_to, child, sweeps, swept + 2), "it has swept")
+
+    async def _thaw(self, child: Child) -> None:
+        self._thawed[child] = _Thaw(time.time_ns(), await self._beat_of(child))
         child.thaw()
+
+    async def _has_beaten(self, child: Child, times: int) -> bool:
+        return not child.is_alive or await self._beat_of(child) >= times
+
+    def _has_come_to(self, child: Child, point: int, times: int) -> bool:
+        return not child.is_alive or child.visited().count(point) >= times
+
+    async def _beat_of(self, child: Child) -> int:
+        beat: int = await self._lane.database.fetchval(_BEAT, str(child.pid))
+        return beat
 
     def _late_starts(self, evidence: Evidence) -> frozenset[Line]:
         """Return the starts of bodies that had been let through when their process froze."""
         late: set[Line] = set()
         points = self._lane.zygote.points
-        for child, thawed_ns in self._thawed.items():
+        for child, thaw in self._thawed.items():
             visited = child.visited()
             names = [points[each] for each in visited[: visited.index(THAWED)]]
             let_through = sum(name.endswith(DOOR) for name in names) - names.count(BODY)
             after = [
                 line
                 for line in evidence.bodies
-                if (line.pid, line.event) == (child.pid, "start") and line.at_ns > thawed_ns
+                if (line.pid, line.event) == (child.pid, "start") and line.at_ns > thaw.at_ns
             ]
             late.update(after[: max(let_through, 0)])
         return frozenset(late)
 
     async def _tidied(self) -> None:
-        """Return when the last drive has dropped its journal, or has had the time to."""
+        """Return when the last drive has dropped its journal, or is over and has not."""
         redis, namespace = self._lane.redis, self._lane.namespace
         deadline = time.monotonic() + TIDY_S
         while time.monotonic() < deadline:
@@ -414,9 +461,25 @@ class _Play:
             excused = {thread for death in self._deaths for thread in death.over}
             keys = [key async for key in redis.scan_iter(match=f"{namespace}:{{*}}:*")]
             threads = {key.decode().split("{")[1].split("}")[0] for key in keys}
-            if threads <= excused | {"queue"}:
+            if threads <= excused | {"queue"} or self._drives_are_over():
                 return
             await asyncio.sleep(LOOK_S)
+
+    def _drives_are_over(self) -> bool:
+        """Whether no worker is at an await of a drive; one that was cut off there seems to be."""
+        number_of = self._lane.zygote.points.index
+        for visited in [child.visited() for child in self._children.values() if child.is_alive]:
+            for point in DRIVE:
+                begun = visited.count(number_of(f"{point}:before"))
+                if begun != visited.count(number_of(f"{point}:after")):
+                    return False
+        return True
+
+    async def _until(self, is_so: Callable[[], object], description: str) -> None:
+        """Return when it is so; the play's own patience ends first."""
+        await wait_until(
+            is_so, description=description, timeout_s=2 * PATIENCE_S, interval_s=LOOK_S
+        )
 
     def _blame(self, sentence: str) -> None:
         self._played.violations.append(Violation("as played", sentence))

@@ -4,15 +4,12 @@ A new kind of thing that a run can do is added here as an act, and in ``tests/ch
 turn of the walker or as an agent of its own.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from signal import SIGTERM, Signals
 from typing import Any, Final
 
-import asyncpg
-
-from app.store.statements import TAKE_OVER
+from tests.support.crash_points.rivals import Does, lose_its_beat, overtake
 
 PARKED: Final = "awaiting_input"
 FINAL: Final = frozenset({"completed", "failed", "cancelled"})
@@ -58,7 +55,8 @@ class Act:
         name: also of the process that can be made to die while it does it.
         function: a server function, called with ``arguments`` as a client would; or
         signal: what the operator sends to the worker; or
-        does: what somebody does to the database while the worker with this process id is at it.
+        does: what somebody does to a worker that is held, and lets go on.
+        settled: what must be so, once it is done, before a process that is held goes on.
         roles: of who calls.
         is_asked_anew: whether it is done under a new key when its process has died.  Nobody
             knows whether it has taken effect, so it may be refused then.
@@ -69,7 +67,8 @@ class Act:
     function: str = ""
     arguments: Callable[[State], Mapping[str, Any]] = lambda _: {}
     signal: Signals | None = None
-    does: Callable[["asyncpg.Connection[asyncpg.Record]", int], Awaitable[None]] | None = None
+    does: Does | None = None
+    settled: Callable[[State], bool] = lambda _: True
     is_asked_anew: bool = False
     roles: frozenset[str] = frozenset()
 
@@ -79,7 +78,9 @@ class Scenario:
     """A play: each act is done once, the first one that is due; it is over when nothing is.
 
     Attributes:
-        at_hold: what happens while a worker is held at a point, whatever else is due.
+        at_hold: what happens while a process is held at a point, whatever else is due.
+        at_freeze: what happens to a worker that was frozen, before anybody has noticed.
+        thaws: what must be so, once a frozen worker was taken for dead, before it goes on.
         ends: the status of each run at the end, oldest first; none: as it happens.
         last_words: the text of the last message, if that is known.
         answers: how often the agent has answered in the end, if that is known.
@@ -91,6 +92,8 @@ class Scenario:
     name: str
     acts: tuple[Act, ...]
     at_hold: Act | None = None
+    at_freeze: Does | None = None
+    thaws: Callable[[State], bool] = lambda _: True
     ends: tuple[str, ...] | None = ("completed",)
     last_words: str | None = None
     answers: int | None = None
@@ -410,31 +413,20 @@ APPROVE_AT: Final = replace(
 """The decision comes while the worker is held at a point, if it is asked for by then."""
 
 
-async def _take_over_slowly(database: "asyncpg.Connection[asyncpg.Record]", pid: int) -> None:
-    """Take a worker's runs over, and commit when somebody waits for that."""
-    async with database.transaction():
-        worker = await database.fetchval(
-            "SELECT id FROM agent_workers WHERE split_part(id, '-', 3) = $1", str(pid)
-        )
-        await database.fetch(TAKE_OVER, worker, MANY)
-        for _ in range(100):
-            if await database.fetchval(_IS_WAITED_FOR):
-                break
-            await asyncio.sleep(0.005)
-
-
-MANY: Final = 1_000
-"""Tries."""
-_IS_WAITED_FOR = """
-SELECT EXISTS (SELECT FROM pg_stat_activity
-                WHERE datname = current_database() AND wait_event_type = 'Lock')
-"""
-
 TAKEN_AT: Final = replace(
     _whole("taken-at", heard=False),
-    at_hold=Act("take over", _is_busy, does=_take_over_slowly),
+    at_hold=Act("take over", _is_busy, does=overtake),
 )
 """Somebody takes the run over in a transaction that the held worker runs into."""
+
+UNHEARD: Final = replace(
+    WALK,
+    name="unheard",
+    at_freeze=lose_its_beat,
+    thaws=lambda state: state.runs == ("running",),
+)
+"""A walk whose worker thaws between two beats, wherever in one it was frozen, and when another has
+its run: the first that it hears is a beat that says so."""
 
 BOTH: Final = Scenario(
     "both",
@@ -444,12 +436,15 @@ BOTH: Final = Scenario(
         _say("again", "go again", lambda state: state.runs == ("completed",)),
         replace(_approve(_is_parked), name="approve again"),
     ),
-    at_hold=_say("both", STEERED, lambda _: True),
+    at_hold=replace(
+        _say("both", STEERED, lambda _: True), settled=lambda state: not _is_busy(state)
+    ),
     ends=("completed", "completed"),
     last_words=FAREWELL,
     said=("go", "go again", STEERED),
 )
-"""Two sends to an idle thread at once: one starts a run, the other is read by it."""
+"""Two sends to an idle thread at once: one starts a run, the other waits for it and is read by
+that.  If it did not wait, its own run would be over before the first send has done anything."""
 
 SCENARIOS: Final = (
     *(WALK, EAGER, LEAVE, CANCEL, FAMILY, ORPHAN),
@@ -458,4 +453,4 @@ SCENARIOS: Final = (
     *(SIGN, DISMISS, UNSIGNED),
 )
 AT_HOLD: Final = (STEER_AT, CANCEL_AT, APPROVE_AT)
-OTHERS: Final = (TAKEN_AT, BOTH)
+OTHERS: Final = (TAKEN_AT, UNHEARD, BOTH)
