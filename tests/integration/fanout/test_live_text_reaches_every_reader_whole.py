@@ -19,26 +19,19 @@ pytestmark = pytest.mark.req("SUB-07", "SUB-09")
 ATTEMPT = 300
 
 
-async def test_the_first_delta_leaves_at_once(stage: Stage) -> None:
+async def test_the_first_delta_leaves_at_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "WINDOW_S", 3600)  # what waits for its window waits for good
     screen = await stage.watch()
     stream = stage.sink.open(stage.fence, 0, ATTEMPT, version=5)
     stream.add(0, "thinking", "warm up")
     await wait_until(lambda: screen.texts, description="something was sent")
-    loop = asyncio.get_running_loop()
 
-    took = []
     for part in range(1, 11):
-        began = loop.time()
         stream.add(part, "text", "Hel")
-        await wait_until(
-            lambda: part in screen.texts,  # noqa: B023
-            description="shown",
-            interval_s=0.0005,
-        )
-        took.append(loop.time() - began)
+        await wait_until(lambda: part in screen.texts, description="shown")  # noqa: B023
 
-    # The best of several: what waits for its window never takes less than that.
-    assert min(took) < tokens.WINDOW_S
     assert screen.heard[-1] == {
         "run": stage.fence.run_id,
         "turn": 0,

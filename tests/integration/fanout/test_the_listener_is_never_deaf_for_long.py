@@ -20,6 +20,7 @@ from app.store.database import Database
 from app.store.threads import PostgresThreadReader
 from tests.integration.fanout.postgres_proxy import PostgresProxy
 from tests.integration.fanout.test_a_change_is_announced_after_its_commit import kill_backends
+from tests.support.late import LATE_S
 from tests.support.running import running
 from tests.support.wait_until import wait_until
 
@@ -87,12 +88,14 @@ async def test_b56_a_killed_backend_is_noticed_at_once_and_replaced(
         await kill_backends(empty_database_url, "listener")
 
         await wait_until(
-            lambda: not gateway.listener.is_listening, description="it is noticed", timeout_s=0.5
+            lambda: not gateway.listener.is_listening,
+            description="it is noticed",
+            timeout_s=0.5 + LATE_S,
         )
         await wait_until(
             lambda: gateway.told[1:] == [gateway.told[0], "resumed"],
             description="timeline first, then the owner is told",
-            timeout_s=1,
+            timeout_s=1 + LATE_S,
         )
         announce("a", 6)
         await wait_until(lambda: gateway.hints == [("a", 6)], description="it hears again")

@@ -183,7 +183,7 @@ async def test_b64_a_close_reaches_even_a_reader_who_never_reads_by_cutting_it_o
         ear.wire.close(1013, "too slow")
 
         assert not ear.wire.is_open
-        await wait_until(lambda: ear.closings == 1, description="the socket is freed", timeout_s=3)
+        await wait_until(lambda: ear.closings == 1, description="the socket is freed")
         client.transport.resume_reading()
 
 
@@ -194,7 +194,7 @@ async def test_a_peer_that_breaks_the_protocol_and_never_reads_is_cut_off_too() 
 
         client.transport.write(b"\x81\xfe\xff\xff" + b"\x00" * 4 + b"x" * 65_535)
 
-        await wait_until(lambda: ear.closings == 1, description="the socket is freed", timeout_s=3)
+        await wait_until(lambda: ear.closings == 1, description="the socket is freed")
         client.transport.resume_reading()
 
 
@@ -316,4 +316,4 @@ async def test_a_listener_that_breaks_loses_its_socket_and_is_never_deaf(size: i
 
         await client.send("x" * size)
 
-        await wait_until(lambda: ear.closings, description="the socket is gone", timeout_s=3)
+        await wait_until(lambda: ear.closings, description="the socket is gone")

@@ -13,6 +13,7 @@ from app.gateway.frames import FramesProtocol
 from app.gateway.wire import HARD_LIMIT
 from tests.support.client_view import ClientView
 from tests.support.gateway_server import GatewayServer, gateway_server
+from tests.support.late import LATE_S
 from tests.support.wait_until import wait_until
 from tests.support.ws_client import WsClient, ws_client
 
@@ -236,7 +237,7 @@ async def test_a_lost_hint_is_healed_within_the_stated_time(served: GatewayServe
         served.threads.hints_are_lost = True
         served.threads.say("t", "two")
 
-        async with asyncio.timeout(2.5):
+        async with asyncio.timeout(2 + LATE_S):
             await until_rows(view, 2)
 
 

@@ -46,14 +46,14 @@ async def admitted(limiter: CallLimiter, caller: Identity, address: str, calls: 
 async def test_a_burst_passes_and_the_next_call_is_told_when_to_come(
     redis: Redis, keys: Keys
 ) -> None:
-    limiter = CallLimiter(redis, keys, per_second=0.5, burst=5)
+    limiter = CallLimiter(redis, keys, per_second=0.1, burst=5)
 
     assert await admitted(limiter, ANN, HERE, 5) == 5
     with pytest.raises(RateLimited) as refused:
         await limiter.admit(ANN, HERE)
 
     assert refused.value.data is not None
-    assert 1.5 < float(str(refused.value.data["retryAfter"])) <= 2
+    assert 5 < float(str(refused.value.data["retryAfter"])) <= 10  # he may have come for seconds
     assert re.search(r"come again in [\d.]+ s", refused.value.message)
 
 
@@ -102,13 +102,13 @@ async def _refused_for(limiter: CallLimiter) -> float:
 
 
 async def test_a_bucket_is_gone_when_it_is_full_again(redis: Redis, keys: Keys) -> None:
-    limiter = CallLimiter(redis, keys, per_second=10, burst=100)
+    limiter = CallLimiter(redis, keys, per_second=1, burst=100)
 
     await admitted(limiter, ANN, HERE, 5)
 
     (key,) = await redis.keys(f"{keys.namespace}:calls:*")
     assert b"ann" not in key
-    assert 0 < await redis.pttl(key) <= 500
+    assert 0 < await redis.pttl(key) <= 5000
 
 
 async def test_a_clock_that_was_set_back_shuts_nobody_out_for_long(

@@ -8,6 +8,7 @@ from app import Agent
 from app.domain.ports import ShownText
 from app.domain.run import RunStatus
 from tests.support.agent_world import AgentWorld, no_backoff
+from tests.support.late import LATE_S
 from tests.support.provider_servers import Answers, ProviderServer, serving
 from tests.support.wait_until import wait_until
 
@@ -37,7 +38,7 @@ async def stopped(world: AgentWorld, server: ProviderServer, *, words: int = 0) 
     run = await world.store.cancel(world.thread().id, run_id)
     assert run is not None
     assert run.status is RunStatus.CANCELLED
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(1 + LATE_S):
         await server.hung_up.wait()
 
 

@@ -36,5 +36,5 @@ async def test_b07_a_ring_in_the_moment_of_a_stop_is_heard_by_another_worker(
         for _ in range(ticks):
             await asyncio.sleep(0)
         serving.cancel()
-        await wait_until(lambda: house.heard, description="the other one hears", timeout_s=2)
+        await wait_until(lambda: house.heard, description="the other one hears")
     await asyncio.wait([serving])

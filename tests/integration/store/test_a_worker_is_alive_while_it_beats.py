@@ -208,13 +208,15 @@ STUCK = """
     from app.store.beat import Beat
 
     async def main() -> None:
+        heard = asyncio.Event()
         beat = Beat(
             sys.argv[1], "stuck", ["a"], clock=SystemClock(),
-            on_answer=lambda sent_at, runs: print("heard", flush=True),
+            on_answer=lambda sent_at, runs: heard.set(),
             stuck_after_s=1.5, dump_to=sys.stderr,
         )
         beat.start()
-        await asyncio.sleep(1.2)
+        await heard.wait()
+        print("heard", flush=True)
         while True:
             time.sleep(0.01)
 
