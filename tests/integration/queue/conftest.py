@@ -55,7 +55,7 @@ async def house(redis_url: str, redis_namespace: str) -> AsyncIterator[House]:
         yield House(redis_url, redis, Keys(redis_namespace))
 
 
-@pytest.fixture
-def patient_bell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine be slow where not a single ring may be lost."""
+@pytest.fixture(autouse=True)
+def _patient_bell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine be slow: a ring that is given up is heard by nobody."""
     monkeypatch.setattr(doorbell, "RING_S", 10)

@@ -35,7 +35,6 @@ async def test_a_ring_is_a_claim_without_a_poll(
     assert len(house.heard) == 40
 
 
-@pytest.mark.usefixtures("patient_bell")
 async def test_two_hundred_rings_at_once_are_all_heard(house: House) -> None:
     worker = house.worker()
     async with running(worker.serve()):

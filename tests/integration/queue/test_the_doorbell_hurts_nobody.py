@@ -9,7 +9,8 @@ import pytest
 
 from app.keyspace import Keys, connect
 from app.main.embedded import EmbeddedRedis
-from app.queue import RedisDoorbell
+from app.queue import RedisDoorbell, doorbell
+from app.queue.doorbell import RING_S
 from tests.integration.queue.conftest import House
 from tests.support.late import LATE_S
 from tests.support.running import running
@@ -94,8 +95,9 @@ async def test_the_last_slot_may_go_while_a_nudge_is_on_its_way(house: House) ->
 
 
 async def test_ringing_without_redis_neither_raises_nor_waits(
-    house: House, redis_server: EmbeddedRedis
+    house: House, redis_server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(doorbell, "RING_S", RING_S)
     loop = asyncio.get_running_loop()
     async with connect("redis://127.0.0.1:1") as nobody:
         absent = RedisDoorbell(nobody, Keys("nobody"))
@@ -186,7 +188,6 @@ async def test_a_claim_that_fails_does_not_stop_the_worker(
     assert "a bug" in caplog.text
 
 
-@pytest.mark.usefixtures("patient_bell")
 @pytest.mark.parametrize("after_ms", [0, 2, 5, 10, 20])
 async def test_a_worker_that_stops_in_a_burst_is_gone_within_a_second(
     house: House, after_ms: int
