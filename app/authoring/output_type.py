@@ -4,14 +4,15 @@ What a type checks beyond its schema (validators of its own) is not part of it: 
 where the type is not known.  Whoever reads the answer in Python gets the type's instance.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
-from pydantic_core import SchemaError
+from pydantic_core import PydanticSerializationError, SchemaError
 
 from app.authoring.place import Place
 from app.domain.errors import InvalidArgument, OutputMismatch
@@ -60,7 +61,8 @@ def json_schema_of(form: OutputSchema) -> Mapping[str, Json]:
     """
     if isinstance(form, Mapping):
         return form
-    return _adapter_of(form).json_schema()
+    with _refusing(form):
+        return _adapter_of(form).json_schema()
 
 
 def parsed(output: Json, form: OutputSchema, run_id: str) -> Any:  # noqa: ANN401  # as the form says
@@ -74,22 +76,32 @@ def parsed(output: Json, form: OutputSchema, run_id: str) -> Any:  # noqa: ANN40
     if isinstance(form, Mapping):
         return output
     try:
-        # As JSON: there a date, a tuple or bytes are what the schema says.
-        return _adapter_of(form).validate_json(encode(output))
+        with _refusing(form):
+            # As JSON: there a date, a tuple or bytes are what the schema says.
+            return _adapter_of(form).validate_json(encode(output))
     except ValidationError as error:
         raise OutputMismatch(f"the output of run {run_id} does not fit: {error}") from error
 
 
 def _adapter_of(form: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # whatever was written
+    if isinstance(form, str):  # which pydantic would look up where this is written
+        raise InvalidArgument(_not_a_form(form))
+    return TypeAdapter(form)
+
+
+@contextmanager
+def _refusing(form: object) -> Iterator[None]:
+    """Say in a sentence why a type is of no use."""
     try:
-        if isinstance(form, str):  # which pydantic would look up where this is written
-            raise InvalidArgument(_not_a_form(form))
-        adapter: TypeAdapter[Any] = TypeAdapter(form)
-        adapter.json_schema()
-    except (PydanticUserError, PydanticUndefinedAnnotation, SchemaError) as error:
+        yield
+    except (
+        PydanticUserError,
+        PydanticUndefinedAnnotation,
+        PydanticSerializationError,
+        SchemaError,
+    ) as error:
         reason = str(error).partition("\n")[0]
         raise InvalidArgument(f"{_not_a_form(form)}: {reason}") from error
-    return adapter
 
 
 def _not_a_form(form: object) -> str:

@@ -93,23 +93,9 @@ class OutputShape:
             InvalidArgument: it cannot be used; says what was expected.
         """
         try:
-            text = encode(dict(schema))
-            size = len(text.encode())
-            if size > MAX_BYTES:
-                raise _unfit(f"it has at most {MAX_BYTES // 1024} KB of JSON, got {size} bytes")
-            stored = cast("dict[str, Json]", decode(text))
-            is_wrapped = stored.get("type") != "object"
-            plain = {name: each for name, each in stored.items() if name != "$schema"}
-            shown = _wrapped(plain) if is_wrapped else plain
-            found = list(_schemas_in(shown))
-            _require_small_patterns(found)
-            for each in found:
-                _require_plain(each, shown, is_wrapped=is_wrapped)
-            checker = _Checker(shown, stored.get("$schema"))
-            checker.rehearse()
+            return _shape_of(_text_of(schema))
         except RecursionError:
             raise _unfit("it nests too deep, or refers to itself without an end") from None
-        return cls(shown, is_wrapped, checker)
 
     def read(self, sent: str | Mapping[str, Any] | None) -> Json:
         """Return the answer in what a model sent, as text or as an object.
@@ -127,6 +113,34 @@ class OutputShape:
             found = dict(sent)
         stored: Any = self._checker.checked(found)
         return cast(Json, stored[FIELD] if self.is_wrapped else stored)
+
+
+def _text_of(schema: Mapping[str, Json]) -> str:
+    """Return a schema as it is stored, if that may be."""
+    try:
+        text = encode(dict(schema))
+    except TypeError as error:
+        raise _unfit(f"it is no JSON: {error}") from None
+    size = len(text.encode())
+    if size > MAX_BYTES:
+        raise _unfit(f"it has at most {MAX_BYTES // 1024} KB of JSON, got {size} bytes")
+    return text
+
+
+@lru_cache(maxsize=64)
+def _shape_of(text: str) -> OutputShape:
+    """Check a schema.  It takes milliseconds, in which a worker's other runs wait: once will do."""
+    stored = cast("dict[str, Json]", decode(text))
+    is_wrapped = stored.get("type") != "object"
+    plain = {name: each for name, each in stored.items() if name != "$schema"}
+    shown = _wrapped(plain) if is_wrapped else plain
+    found = list(_schemas_in(shown))
+    _require_small_patterns(found)
+    for each in found:
+        _require_plain(each, shown, is_wrapped=is_wrapped)
+    checker = _Checker(shown, stored.get("$schema"))
+    checker.rehearse()
+    return OutputShape(shown, is_wrapped, checker)
 
 
 def require_object(schema: object) -> dict[str, Json]:

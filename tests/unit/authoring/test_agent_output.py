@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app import Agent, OutputMismatch
 from app.authoring.output_type import parsed
-from app.domain.errors import DeclarationError
+from app.domain.errors import DeclarationError, InvalidArgument
 from app.domain.storable import Json
 
 pytestmark = pytest.mark.req("LOOP-12")
@@ -50,6 +51,12 @@ class Ahead(BaseModel):
 
     model_config = ConfigDict(regex_engine="python-re")
     word: str = Field(pattern="(?=a)a")
+
+
+class Opaque(Enum):
+    """Its values have no JSON."""
+
+    ANY = object()
 
 
 class Endless(BaseModel):
@@ -104,6 +111,18 @@ def test_an_answer_that_is_no_instance_names_its_run() -> None:
         parsed({"dollars": 5}, Refund, "r1")
 
 
+def test_to_read_an_answer_costs_no_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(TypeAdapter, "json_schema")
+
+    assert parsed({"cents": 5}, Refund, "r1") == Refund(cents=5)
+
+
+@pytest.mark.parametrize("form", [42, "Refund", Endless])
+def test_what_is_no_type_reads_no_answer(form: Any) -> None:  # noqa: ANN401  # anything
+    with pytest.raises(InvalidArgument, match="output_schema: expected a JSON Schema or a type"):
+        parsed({}, form, "r1")
+
+
 @pytest.mark.parametrize(
     ("form", "sentence"),
     [
@@ -112,6 +131,8 @@ def test_an_answer_that_is_no_instance_names_its_run() -> None:
         pytest.param("Refund", "a type that has one, got 'Refund'", id="a-name"),
         pytest.param(Endless, "Endless.* is not fully defined", id="a-type-that-is-not-there"),
         pytest.param({"type": "strnig"}, "output cannot be used: it is no JSON Schema", id="typo"),
+        pytest.param({"enum": [Refund]}, "output cannot be used: it is no JSON: Obj", id="no-json"),
+        pytest.param(Opaque, "got <enum 'Opaque'>: Unable to serialize", id="no-json-value"),
         pytest.param({"$ref": "https://x/y"}, r"output cannot be used: \$ref", id="elsewhere"),
         pytest.param(Ahead, "output cannot be used: pattern: expected", id="look-around"),
         pytest.param(Annotated[str, Field(pattern="(")], "got .*: Error building", id="no-pattern"),

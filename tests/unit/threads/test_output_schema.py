@@ -35,9 +35,19 @@ def test_it_has_a_limit_in_bytes() -> None:
     OutputShape.of(an_object(a={"description": "a" * (MAX_BYTES - 200)}))
 
 
+def test_the_runs_of_one_schema_are_checked_by_one_shape() -> None:
+    shape = OutputShape.of(an_object(a={"type": "string"}))
+
+    assert OutputShape.of(an_object(a={"type": "string"})) is shape
+    assert OutputShape.of(an_object(a={"type": "number"})).read({"a": 1}) == {"a": 1}
+    with pytest.raises(OutputRefused):
+        shape.read({"a": 1})
+
+
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
+        (an_object(a={"const": object()}), "it is no JSON: Object of type object"),
         (an_object(a={"type": "strnig"}), "it is no JSON Schema, at properties/a/type"),
         ({"type": "object", "properties": []}, "it is no JSON Schema, at properties"),
         (an_object(a={"$ref": "https://evil.example/x.json"}), "$ref: expected"),
