@@ -43,6 +43,9 @@ export async function preload(
   try {
     await new Promise<void>((resolve) => {
       stops.push(environment.after(timeoutMs, resolve));
+      const { connection } = client;
+      // A server may refuse to speak with us for good; then the timers have ended, that one, too.
+      stops.push(connection.subscribe(() => connection.get().name === "stopped" && resolve()));
       // What is known may name what else is shown: that is watched before this is told.
       const look = () => {
         if ([...watched.values()].every(({ state }) => !state.get().view.loading)) resolve();

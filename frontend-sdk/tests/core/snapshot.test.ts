@@ -11,6 +11,7 @@ import {
   query,
   type SocketConstructor,
 } from "../../src/core/index.js";
+import { CLOSE_PROTOCOL } from "../../src/core/protocol.gen.js";
 import { aMessage, aThread } from "../support/builders.js";
 import { Conversation } from "../support/conversation.js";
 import type { TestGateway } from "../support/gateway.js";
@@ -157,6 +158,19 @@ describe("a snapshot of a page", () => {
     expect(Object.keys(snapshot.queries)).toEqual([`agents:agentState{"key":"${KEY}"}`]);
     const client = createClient({ url: "http://nowhere", snapshot });
     expect(client.subscription(stats, {}).get().loading).toBe(true);
+  });
+
+  it("is empty, and nobody's, at once when the server will not speak with it", async () => {
+    const gateway = await startGateway();
+    gateway.silent = true;
+    const asked = preload({ ...overSockets(gateway), timeoutMs: 600_000 }, (client) => [
+      createChat(client, KEY).state,
+    ]);
+    await waitUntil(() => gateway.received.length > 0, "it has greeted");
+
+    for (const { socket } of gateway.lines) socket.close(CLOSE_PROTOCOL);
+
+    expect(await asked).toEqual({ user: null, queries: {} });
   });
 
   it("is empty, and nobody's, when no server answers", async () => {
