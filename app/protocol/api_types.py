@@ -24,7 +24,7 @@ from app.authoring.functions import FunctionKind
 from app.authoring.producer import attribute_name
 from app.functions.registry import Registered
 from app.protocol.agent_types import LOCAL, AgentTypes, OutputTypes, ToolTypes
-from app.protocol.typescript import Schema, declaration, doc, key_of, type_of, union
+from app.protocol.typescript import NO_NAMES, Schema, declaration, doc, key_of, type_of, union
 from app.threads.output_schema import FIELD, TOOL
 
 _HEADER: Final = """\
@@ -33,8 +33,8 @@ _HEADER: Final = """\
 """
 _TAKES: Final[JsonSchemaMode] = "validation"
 _ANSWERS: Final[JsonSchemaMode] = "serialization"
-_TAKEN: Final = frozenset({"api", "agent", "agents", "AgentName", "defineApi", *FunctionKind})
-"""What the file itself declares or imports."""
+_TAKEN: Final = NO_NAMES | {"api", "agent", "agents", "AgentName", "defineApi", *FunctionKind}
+"""What the file itself declares or imports, or TypeScript does."""
 _NOTHING: Final = "Record<string, never>"
 _WAYS: Final = ("Input", "Output")
 
@@ -105,9 +105,11 @@ class _Types:
 
     def __init__(self, by_name: dict[str, str]) -> None:
         self.by_name = by_name
+        self._said: dict[tuple[str, str], str] = {}
 
     def interface(self, wish: str, fields: Sequence[str]) -> str:
         """Export an interface of its own and return its name."""
+        wish = _word(wish)
         while wish in self.by_name or wish in _TAKEN:
             wish += "_"
         self.by_name[wish] = f"export interface {wish} {{\n{''.join(fields)}}}\n"
@@ -115,26 +117,31 @@ class _Types:
 
     def of(self, wish: str, schema: Schema) -> str:
         """Export a schema with what it refers to and return its name; once, if it is the same."""
+        said = (wish, json.dumps(schema))
+        if said not in self._said:
+            self._said[said] = self._exported(wish, schema)
+        return self._said[said]
+
+    def _exported(self, wish: str, schema: Schema) -> str:
         parts = {f"{LOCAL}{key}": each for key, each in schema.get("$defs", {}).items()}
-        wishes = {ref: ref.removeprefix(LOCAL) for ref in parts} | {_ITSELF: wish}
+        names = {ref: _word(ref.removeprefix(LOCAL)) for ref in parts} | {_ITSELF: _word(wish)}
         parts[_ITSELF] = {key: value for key, value in schema.items() if key != "$defs"}
         while True:
-            names = {ref: re.sub(r"\W+", "_", each) for ref, each in wishes.items()}
             texts = {
-                names[ref]: declaration(names[ref], _renamed(each, names))
-                for ref, each in parts.items()
+                ref: declaration(names[ref], _renamed(each, names)) for ref, each in parts.items()
             }
+            whose: dict[str, str] = {}
             others = {
-                name
-                for name, text in texts.items()
-                if name in _TAKEN or self.by_name.get(name, text) != text
+                ref
+                for ref, text in texts.items()
+                if names[ref] in _TAKEN
+                or self.by_name.get(names[ref], text) != text
+                or whose.setdefault(names[ref], ref) != ref
             }
             if not others:
-                self.by_name |= texts
+                self.by_name |= {names[ref]: text for ref, text in texts.items()}
                 return names[_ITSELF]
-            wishes = {
-                ref: f"{each}_" if names[ref] in others else each for ref, each in wishes.items()
-            }
+            names = {ref: f"{name}_" if ref in others else name for ref, name in names.items()}
 
 
 def _schemas(
@@ -185,11 +192,16 @@ def _words(wanted: Mapping[str, str]) -> Mapping[str, str]:
     """Return names that TypeScript takes; equal wishes are granted by equal words."""
     words: dict[str, str] = {}
     for wish in wanted.values():
-        word = re.sub(r"\W+", "_", wish).strip("_")
+        word = _word(re.sub(r"\W+", "_", wish).strip("_"))
         while word in _TAKEN or (wish not in words and word in words.values()):
             word += "_"
         words[wish] = word
     return {key: words[wish] for key, wish in wanted.items()}
+
+
+def _word(wish: str) -> str:
+    word = re.sub(r"\W+", "_", wish)
+    return f"_{word}" if not word or word[0].isdecimal() else word
 
 
 def _pascal(ref: str) -> str:

@@ -8,7 +8,7 @@ formatted as biome would, so that generated and checked code agree.
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Schema: TypeAlias = Mapping[str, Any]
 Names: TypeAlias = Mapping[tuple[str, ...], str]
@@ -24,6 +24,21 @@ _SCALARS = {
 
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+NO_NAMES: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        any bigint boolean never null number object string symbol undefined unknown void
+        await break case catch class const continue debugger default delete do else enum export
+        extends false finally for function if implements import in instanceof interface let new
+        package private protected public return static super switch this throw true try typeof var
+        while with yield
+        Readonly Record
+        """,
+    )
+)
+"""What no type can be called: TypeScript's own words, and what is written here with their help."""
 
 
 class UnknownSchema(ValueError):
@@ -94,6 +109,8 @@ def _single(schema: Schema, named: Names) -> str:
     if kind == "object" and "properties" not in schema:
         extra = schema.get("additionalProperties", True)
         value = type_of(extra, named) if isinstance(extra, Mapping) else "unknown"
+        if "$ref" in json.dumps(extra):  # perhaps to this very type, which no alias's argument may
+            return f"{{ readonly [key: string]: {value} }}"
         return f"Readonly<Record<string, {value}>>"
     if kind == "object":
         required = set(schema.get("required", ()))

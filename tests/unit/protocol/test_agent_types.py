@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, computed_field
+from pydantic import BaseModel, RootModel, computed_field
 
 from app import Agent, QueryContext, ToolContext, agent_as_tool, function_tool, query, tool
 from app.authoring.agent import AnyTool
 from app.authoring.output_type import OutputSchema
+from app.domain.storable import Json
 from app.functions.registry import FunctionRegistry
 from app.protocol.agent_types import agent_types
 from app.protocol.api_types import render_api
@@ -23,6 +24,16 @@ class Node(BaseModel):
 
     label: str
     children: list["Node"] = []
+
+
+class PlanOutput(BaseModel):
+    """Called as the output of the agent is."""
+
+    steps: list["PlanOutput"]
+
+
+class Tree(RootModel[dict[str, "Tree"]]):
+    """Nothing but itself."""
 
 
 @dataclass
@@ -270,6 +281,46 @@ def test_an_output_that_typescript_cannot_say_is_unknown() -> None:
 
     assert 'odd: agent<"odd">("odd"),' in text
     assert "readonly odd: { readonly input: OddInput; readonly output: unknown };" in text
+
+
+@pytest.mark.req("LOOP-12")
+def test_an_output_that_has_the_name_of_its_type_is_told_from_it() -> None:
+    text = rendered(an_agent("plan", output=PlanOutput))
+
+    assert "export interface PlanOutput {\n  readonly steps: readonly PlanOutput[];\n}" in text
+    assert "export type PlanOutput_ = PlanOutput;" in text
+    assert 'plan: agent<"plan", PlanTools, unknown, PlanOutput_>("plan"),' in text
+
+
+@pytest.mark.req("LOOP-12")
+@pytest.mark.parametrize("name", ["class", "string", "Record", "1", "a-b", ""])
+def test_what_a_schema_defines_has_a_name_of_its_own_that_typescript_takes(name: str) -> None:
+    refs: dict[str, Json] = {"x": {"$ref": f"#/$defs/{name}"}, "y": {"$ref": "#/$defs/a b"}}
+    text = rendered(
+        an_agent(
+            "1st",
+            output={
+                "$defs": {"a b": {"type": "string"}, name: {"type": "integer"}},
+                "type": "object",
+                "properties": refs,
+            },
+        )
+    )
+
+    (word,) = re.findall(r"  readonly x\?: (.*);", text)
+    assert text.count(f"export type {word} = number;") == 1
+    assert re.fullmatch(r"[A-Za-z_]\w*", word)
+    assert word not in {"class", "string", "Record"}
+    assert "readonly y?: a_b;" in text
+    assert 'agent<"1st", _1stTools, unknown, _1stOutput>("1st")' in text
+    assert text.count("Output {") == 1
+
+
+@pytest.mark.req("LOOP-12")
+def test_a_dictionary_of_itself_is_one_that_typescript_can_resolve() -> None:
+    text = rendered(an_agent("plan", output=Tree))
+
+    assert "export type Tree = { readonly [key: string]: Tree };" in text
 
 
 def test_a_state_of_plain_lists_and_dictionaries_has_no_type() -> None:
