@@ -188,7 +188,7 @@ def _policy(prompt: Prompt) -> Mapping[str, Json]:
 def _on_busy(prompt: Prompt) -> OnBusy:
     """Return what to do on a busy thread: an answer in a form of its own needs a run of its own.
 
-    The agent's own form needs none: the live run answers in it as well.
+    The agent's own form needs none: so answers the live run, unless it was asked for in another.
     """
     if prompt.output_schema is not None and prompt.on_busy is OnBusy.STEER:
         return OnBusy.QUEUE
