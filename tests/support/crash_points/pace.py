@@ -72,12 +72,13 @@ def stand_for_long() -> None:
     """Let this process, which is to be held, keep its lease, its life and its locks meanwhile.
 
     It stands still for as long as it takes others to get to where they are to be: it must do
-    afterwards what it would have done at once.
+    afterwards what it would have done at once.  Only its locks end before others give up waiting
+    for them: an act that is due besides may want them, and no play goes on before that is done.
     """
     lease.LIMIT_S = HELD_AT_MOST_S
     sweeper.DEAD_AFTER_S = 2 * HELD_AT_MOST_S
-    database.SESSION["idle_in_transaction_session_timeout"] = "0"
-    database.TRANSACTION_LIMIT = "0"
+    database.SESSION["idle_in_transaction_session_timeout"] = "3s"
+    database.TRANSACTION_LIMIT = "4s"
 
 
 def sign_sessions() -> None:
