@@ -30,6 +30,7 @@ from app.store.recording import record_step, refusal
 from app.store.rows import parts_from
 from app.store.showing import roots_of_pending
 from app.store.waking import store_fact
+from app.threads.output_policy import schema_of
 
 log = logging.getLogger(__name__)
 
@@ -242,17 +243,17 @@ async def _tell_parent(executor: Executor, run: Run, ending: Ending, owed: Owed)
     value: dict[str, Json] = {
         "runId": run.id,
         "status": ending.status.value,
-        "answer": await _answer(executor, run, ending),
         "error": ending.error.to_json() if ending.error else None,
     }
+    if ending.output is not None:
+        value["answer"] = decode(ending.output)
+    elif schema_of(run.policy) is None:  # words are no answer where a form was asked for
+        value["answer"] = await _last_said(executor, run)
     waiting = await read_run(executor, parent.run_id)
     await store_fact(executor, waiting, parent.fact, encode(value), owed)
 
 
-async def _answer(executor: Executor, run: Run, ending: Ending) -> Json:
-    """Return what a child answers: the output in its form, or else what it said last."""
-    if ending.output is not None:
-        return decode(ending.output)
+async def _last_said(executor: Executor, run: Run) -> str:
     said = await executor.fetch(_LAST_SAID, run.thread_id, run.id)
     return plain_text(parts_from(said[0]["parts"])) if said else ""
 

@@ -20,6 +20,7 @@ from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.testing.memory_database import MemoryDatabase, Transaction
 from app.testing.memory_writes import append, record_step
+from app.threads.output_policy import schema_of
 
 
 def settle(
@@ -120,9 +121,12 @@ def _tell_parent(db: MemoryDatabase, run: Run, ending: Ending, tx: Transaction) 
     value: dict[str, Json] = {
         "runId": run.id,
         "status": run.status.value,
-        "answer": _last_said(db, run) if ending.output is None else decode(ending.output),
         "error": run.error.to_json() if run.error else None,
     }
+    if ending.output is not None:
+        value["answer"] = decode(ending.output)
+    elif schema_of(run.policy) is None:
+        value["answer"] = _last_said(db, run)
     parent = db.runs[run.parent.run_id]
     store_fact(db, parent, run.parent.fact, value, tx, turn=parent.turn)
 

@@ -12,8 +12,17 @@ from app.domain.record import Record, Writes
 from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import ThreadStatus
+from app.threads.output_policy import SCHEMA
 from tests.support.deciding import decide
-from tests.support.store_world import StoreWorld, a_result, a_step, a_turn, an_answer, shown
+from tests.support.store_world import (
+    StoreWorld,
+    a_child,
+    a_result,
+    a_step,
+    a_turn,
+    an_answer,
+    shown,
+)
 
 ANN, BOB = Identity("ann"), Identity("bob")
 
@@ -420,3 +429,20 @@ async def test_a_child_that_was_asked_for_a_form_answers_with_its_output(
     told = (await world.facts(parent))[child_fact("call_1")]
     assert isinstance(told, dict)
     assert (told["status"], told["answer"]) == ("completed", output)
+
+
+@pytest.mark.req("LOOP-12")
+async def test_what_a_child_said_is_no_answer_where_it_was_asked_for_a_form(
+    world: StoreWorld,
+) -> None:
+    parent = await world.drive()
+    asked = a_child(parent, policy={SCHEMA: {"type": "array"}})
+    await world.store.spawn(parent.fence, asked)
+    child = await world.claim(asked.agent)
+    await world.store.record(child.fence, an_answer(child.fence, 0))
+
+    await world.store.finish(child.fence, Ending.completed("maxTurns"), 0)
+
+    told = (await world.facts(parent))[child_fact("call_1")]
+    assert isinstance(told, dict)
+    assert (told["status"], "answer" in told) == ("completed", False)

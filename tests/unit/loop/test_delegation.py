@@ -39,6 +39,11 @@ def an_editor(*tools: AnyTool, asks: tuple[Asks, ...] = (ASK,)) -> Agent:
     return Agent(model=ScriptedModel(Says(calls=asks), "Thank you."), tools=tools)
 
 
+@tool
+def look() -> str:
+    return "nothing"
+
+
 def results(world: AgentWorld) -> list[str]:
     return [text for role, status, text in world.said() if (role, status) == ("tool", "complete")]
 
@@ -80,6 +85,22 @@ async def test_a_child_that_answers_in_a_form_gives_its_output_as_the_result() -
     assert child.output == given
     (result,) = [row for row in world.rows() if row.role is Role.TOOL]
     assert result.parts[0]["output"] == given
+
+
+@pytest.mark.req("LOOP-12")
+async def test_a_child_whose_turns_are_used_up_has_not_answered_in_its_form() -> None:
+    asks = Says("Let me look that up.", calls=[Asks("look", {}, "o1")])
+    researcher = a_researcher(asks, output=Found, tools=[look], max_turns=1)
+    async with AgentWorld(an_editor(researcher), researcher) as world:
+        run = await world.answered()
+
+    (child,) = world.children(run.id)
+    assert (child.status, child.stopped, child.output) == (RunStatus.COMPLETED, "maxTurns", None)
+    (result,) = [row for row in world.rows() if row.role is Role.TOOL]
+    assert (result.parts[0]["output"], result.parts[0]["isError"]) == (
+        "researcher ended without an answer.",
+        True,
+    )
 
 
 @pytest.mark.req("DUR-08")
