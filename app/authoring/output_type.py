@@ -16,8 +16,8 @@ from pydantic_core import PydanticSerializationError, SchemaError
 
 from app.authoring.place import Place
 from app.domain.errors import InvalidArgument, OutputMismatch
+from app.domain.output_policy import SCHEMA
 from app.domain.storable import Json, encode
-from app.threads.output_policy import SCHEMA
 from app.threads.output_schema import OutputShape
 
 OutputSchema: TypeAlias = type | UnionType | Mapping[str, Json]

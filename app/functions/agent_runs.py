@@ -17,6 +17,7 @@ from app.authoring.scheduler import FunctionReference
 from app.authoring.tools import as_duration
 from app.domain.errors import Forbidden, InvalidArgument, NotFound
 from app.domain.identity import ADMIN, Identity
+from app.domain.output_policy import form_policy, is_from_agent
 from app.domain.ports import Clock, Ids, OnBusy, RunStore, StartRun, ThreadReader
 from app.domain.ports.schedules import CallStore
 from app.domain.run import FINAL, Run, Terms
@@ -34,7 +35,6 @@ from app.threads.access import (
     meant_thread,
     thread_of,
 )
-from app.threads.output_policy import form_policy, is_from_agent
 from app.threads.signalling import signal_of
 from app.threads.starting import Prompt, checked_key, start_of
 

@@ -19,6 +19,7 @@ from app.domain.branching import Asked, Conversation, with_text
 from app.domain.errors import InvalidArgument, NotFound
 from app.domain.identity import Identity
 from app.domain.message import Part
+from app.domain.output_policy import own_schema_of
 from app.domain.ports import GovernanceReader, Ids
 from app.domain.ports.branches import BranchStore, NewBranch, NewFork
 from app.domain.storable import Json
@@ -27,7 +28,6 @@ from app.functions.builtin_reads import Key
 from app.models.catalog import check_allowed
 from app.threads.access import check_may_start
 from app.threads.governing import check_may_use
-from app.threads.output_policy import own_schema_of
 from app.threads.starting import Prompt, checked_text, checked_title, start_again
 
 MessageId = Annotated[str, Field(min_length=1, max_length=2048)]

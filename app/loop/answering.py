@@ -22,11 +22,11 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
+from app.domain.output_policy import schema_of
 from app.domain.run import Run
 from app.domain.storable import encode
 from app.loop.gate import Gate, Passage
 from app.models.failures import Failure, ModelFailed
-from app.threads.output_policy import schema_of
 from app.threads.output_schema import TOOL, OutputRefused, OutputShape
 
 RETRIES: Final = 3

@@ -17,6 +17,7 @@ from app.domain.errors import ClientFault
 from app.domain.facts import NewTimer, child_fact, timer_fact
 from app.domain.ids import child_id
 from app.domain.message import text_part
+from app.domain.output_policy import form_policy
 from app.domain.ports import StartRun
 from app.domain.run import ParentStep, RunStatus, Terms, Waits
 from app.domain.storable import Json, encode
@@ -24,7 +25,6 @@ from app.engine.durable_run import DurableRun
 from app.engine.steps import MISSING
 from app.loop.planned import PlannedCall
 from app.loop.results import Outcome, failed, outcome_of
-from app.threads.output_policy import form_policy
 from app.threads.starting import checked_text, title_of
 
 MAX_DEPTH: Final = 8

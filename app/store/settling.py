@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from app.domain import notice
 from app.domain.errors import JournalUnavailable
 from app.domain.message import assistant_key, interrupted_part, plain_text
+from app.domain.output_policy import schema_of
 from app.domain.ports import Ids, Journal, Salvage, ShownText
 from app.domain.record import NewMessage, Record
 from app.domain.run import FINAL, Ended, Ending, Fence, Run, RunStatus, advance
@@ -30,7 +31,6 @@ from app.store.recording import record_step, refusal
 from app.store.rows import parts_from
 from app.store.showing import roots_of_pending
 from app.store.waking import store_fact
-from app.threads.output_policy import schema_of
 
 log = logging.getLogger(__name__)
 

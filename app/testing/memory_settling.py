@@ -13,6 +13,7 @@ from app.domain.message import (
     open_result_part,
     plain_text,
 )
+from app.domain.output_policy import schema_of
 from app.domain.ports import Salvage
 from app.domain.run import LIVE, PARKED, Ended, Ending, FactStored, Fence, Run, RunStatus
 from app.domain.settling import cost_of, interrupted_message
@@ -20,7 +21,6 @@ from app.domain.storable import Json, decode, encode
 from app.domain.thread import Thread
 from app.testing.memory_database import MemoryDatabase, Transaction
 from app.testing.memory_writes import append, record_step
-from app.threads.output_policy import schema_of
 
 
 def settle(

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from app.domain.errors import InvalidArgument
 from app.domain.message import Part, plain_text, text_part
+from app.domain.output_policy import form_policy
 from app.domain.ports import Ids, OnBusy, StartRun
 from app.domain.run import Terms
 from app.domain.storable import Json, encode, storable_text
@@ -21,7 +22,6 @@ from app.threads.limits import (
     MAX_TITLE,
     MAX_TURNS,
 )
-from app.threads.output_policy import form_policy
 from app.threads.output_schema import OutputShape
 
 TITLE_LENGTH = 60

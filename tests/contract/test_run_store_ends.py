@@ -7,12 +7,12 @@ from app.domain.errors import Conflict, NotFound
 from app.domain.facts import child_fact
 from app.domain.identity import ANONYMOUS, Identity
 from app.domain.message import INTERRUPTED_OUTPUT, MessageStatus, plain_text
+from app.domain.output_policy import SCHEMA
 from app.domain.ports import Serves, Verdict
 from app.domain.record import Record, Writes
 from app.domain.run import Ending, Fence, RunError, RunStatus, Usage, Waits
 from app.domain.storable import Json, decode, encode
 from app.domain.thread import ThreadStatus
-from app.threads.output_policy import SCHEMA
 from tests.support.deciding import decide
 from tests.support.store_world import (
     StoreWorld,
