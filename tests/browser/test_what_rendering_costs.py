@@ -25,6 +25,8 @@ ARGUMENTS = '{"a":"bcdefgh"},' * 12_800
 LOOP_MS = 10.0
 """What the loop of ``in_page_gateway.js`` takes on a machine that 50 ms are meant for."""
 LONG_MS = 50.0
+SHOWN_MS = 120_000
+"""For two thousand messages on a machine with much else to do."""
 PAUSES = 4
 """Tasks that may be longer: the engine collects its garbage when it likes."""
 
@@ -38,6 +40,7 @@ def open_chat(browser: Browser) -> Iterator[Open]:
 
         def open_(messages: int) -> Page:
             context = browser.new_context(viewport={"width": 1100, "height": 760})
+            context.set_default_timeout(SHOWN_MS)
             stack.callback(context.close)
             context.route(f"{ADDRESS}**", serve)
             page = context.new_page()
