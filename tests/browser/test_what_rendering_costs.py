@@ -6,6 +6,7 @@ beside them: a busy machine makes nothing of this fail.  Field case B52.
 """
 
 import json
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,8 +28,9 @@ LOOP_MS = 10.0
 LONG_MS = 50.0
 SHOWN_MS = 120_000
 """For two thousand messages on a machine with much else to do."""
-PAUSES = 4
-"""Tasks that may be longer: the engine collects its garbage when it likes."""
+PAUSES = 8
+"""Tasks that may be longer, of some hundred that draw: the engine collects its garbage when it
+likes, and a shared machine is slow for moments, which counts as the thread's own time."""
 
 Open = Callable[[int], Page]
 
@@ -87,26 +89,32 @@ def speak(browser: Browser, page: Page, **said: str | int) -> list[float]:
     return tasks_of(browser, page, "said => gateway.speak(said)", said)
 
 
+def slowness_of(browser: Browser, page: Page) -> float:
+    """Return how many times as long as it should the same piece of work takes just now."""
+    loops = tasks_of(browser, page, "() => gateway.loop(20)")[:20]
+    return max(1.0, statistics.median(loops) / LOOP_MS)
+
+
 @pytest.mark.req("SDK-10")
 def test_b52_a_long_answer_and_long_arguments_cost_the_same_to_their_end_in_short_tasks(
     browser: Browser, open_chat: Open
 ) -> None:
     page = open_chat(20)
-    loops = tasks_of(browser, page, "() => gateway.loop(20)")[:20]
-    slowness = max(1.0, sorted(loops)[10] / LOOP_MS)
-
     for part, (kind, text, size) in enumerate(
         [("text", PARAGRAPH, 4), ("tool_args", ARGUMENTS, 8)]
     ):
         half = len(text) // 2
         said: dict[str, str | int] = {"part": part, "kind": kind, "size": size}
+        before = slowness_of(browser, page)
         first = speak(browser, page, **said, offset=0, text=text[:half])
+        between = slowness_of(browser, page)
         then = speak(browser, page, **said, offset=half, text=text[half:])
+        after = slowness_of(browser, page)
 
         # Twice as long an answer costs less than three times as much.
         assert sum(then) < 2 * sum(first), f"{kind}: {sum(first):.0f} ms, then {sum(then):.0f} ms"
-        for tasks in (first, then):
-            assert tasks[PAUSES] < LONG_MS * slowness, f"{kind}: {tasks[:10]}, loops {loops}"
+        for tasks, slowness in (first, max(before, between)), (then, max(between, after)):
+            assert tasks[PAUSES] < LONG_MS * slowness, f"{kind}: {tasks[:10]}, {slowness=}"
 
 
 @pytest.mark.req("SDK-10")
