@@ -18,7 +18,6 @@ from app import Agent, tool
 from app.functions.registry import FunctionRegistry
 from app.main.load_agents import Declarations
 from app.settings import Settings
-from tests.support.backend import SECRET
 from tests.support.deployment import deployment
 from tests.support.wait_until import wait_until
 
@@ -101,15 +100,8 @@ async def _costs_so_far(settings: Settings) -> Costs:
 
 @pytest.mark.req("DUR-07", "RUN-12")
 async def test_b16_the_last_of_three_hundred_steps_cost_what_the_first_did(
-    database_url: str, redis_url: str, redis_namespace: str
+    settings: Settings,
 ) -> None:
-    settings = Settings(
-        database_url=database_url,
-        redis_url=redis_url,
-        redis_namespace=redis_namespace,
-        jwt_secret=SECRET,
-        stream_tokens=False,
-    )
     cost: dict[str, Costs] = {}
     for slug, turns in TURNS_BEFORE.items():
         async with deployment(_declared(), settings, works=True) as made:

@@ -101,15 +101,8 @@ async def read_by(made: Deployment, run_id: str) -> Any:  # noqa: ANN401  # what
 
 
 async def test_a_deploy_between_changes_nothing_of_a_run_that_was_asked_for(
-    database_url: str, redis_url: str, redis_namespace: str
+    settings: Settings,
 ) -> None:
-    settings = Settings(
-        database_url=database_url,
-        redis_url=redis_url,
-        redis_namespace=redis_namespace,
-        jwt_secret=SECRET,
-        stream_tokens=False,
-    )
     first, second = release(Verdict), release(Ruling)
     schema = TypeAdapter(Verdict).json_schema()
     async with deployment(first, settings) as old:

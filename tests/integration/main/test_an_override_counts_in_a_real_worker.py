@@ -15,7 +15,6 @@ from app import Agent, tool
 from app.functions.registry import FunctionRegistry
 from app.main.load_agents import Declarations
 from app.settings import Settings
-from tests.support.backend import SECRET
 from tests.support.deployment import Deployment, deployment, working
 
 pytestmark = pytest.mark.req("ADM-03", "ADM-04")
@@ -71,15 +70,8 @@ async def told(made: Deployment, key: str) -> str:
 
 
 async def test_a_run_ends_as_it_began_and_the_next_one_goes_by_what_was_published(
-    database_url: str, redis_url: str, redis_namespace: str
+    settings: Settings,
 ) -> None:
-    settings = Settings(
-        database_url=database_url,
-        redis_url=redis_url,
-        redis_namespace=redis_namespace,
-        jwt_secret=SECRET,
-        stream_tokens=False,
-    )
     old, new = release("Old code."), release("New code.")
     async with deployment(old, settings) as made:
         async with working(settings, old):
