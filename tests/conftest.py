@@ -28,6 +28,7 @@ from tests.support.embedded_stores import (
     running_postgres,
     running_redis,
 )
+from tests.support.patience import be_patient
 
 _TESTS = Path(__file__).parent
 _TEMPLATE = "ropewalk_template"
@@ -63,6 +64,13 @@ def _rules_of_the_ring(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("no_task_left_running")
     yield
     pytest_socket.enable_socket()
+
+
+@pytest.fixture(autouse=True)
+def _patient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give nothing up that a slow machine would do in time, but where that is the subject."""
+    if request.node.get_closest_marker("impatient") is None:
+        be_patient(monkeypatch)
 
 
 @pytest.fixture

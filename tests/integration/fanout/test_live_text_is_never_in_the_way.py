@@ -118,6 +118,7 @@ async def test_a_restart_in_the_middle_costs_nothing_of_the_text(
     await wait_until(is_whole, description="all of it is shown", interval_s=0.05)
 
 
+@pytest.mark.impatient
 async def test_b47_a_silent_redis_holds_up_neither_add_nor_close(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:

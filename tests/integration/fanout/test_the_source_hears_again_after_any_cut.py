@@ -237,6 +237,7 @@ async def test_an_abort_reaches_the_worker_it_names_and_no_other(stage: Stage) -
     assert others == []
 
 
+@pytest.mark.impatient
 async def test_an_abort_without_redis_is_left_to_the_beat(
     stage: Stage, redis_server: EmbeddedRedis
 ) -> None:

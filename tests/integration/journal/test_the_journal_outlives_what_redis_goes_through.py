@@ -67,6 +67,7 @@ async def test_after_a_flush_the_same_drive_opens_again_under_its_own_epoch(
     assert await journal.complete(fence, a_record(fence, "llm:turn:0"), []) is None
 
 
+@pytest.mark.impatient
 async def test_closing_waits_a_quarter_of_a_second_at_most(
     journal: RedisJournal, redis_server: EmbeddedRedis, fence: Fence
 ) -> None:

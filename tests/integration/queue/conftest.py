@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from app.keyspace import Keys, connect
-from app.queue import DoorbellWorker, RedisDoorbell, doorbell
+from app.queue import DoorbellWorker, RedisDoorbell
 
 
 @dataclass
@@ -53,9 +53,3 @@ class House:
 async def house(redis_url: str, redis_namespace: str) -> AsyncIterator[House]:
     async with connect(redis_url) as redis:
         yield House(redis_url, redis, Keys(redis_namespace))
-
-
-@pytest.fixture(autouse=True)
-def _patient_bell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine be slow: a ring that is given up is heard by nobody."""
-    monkeypatch.setattr(doorbell, "RING_S", 10)

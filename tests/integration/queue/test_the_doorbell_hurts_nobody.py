@@ -10,7 +10,6 @@ import pytest
 from app.keyspace import Keys, connect
 from app.main.embedded import EmbeddedRedis
 from app.queue import RedisDoorbell, doorbell
-from app.queue.doorbell import RING_S
 from tests.integration.queue.conftest import House
 from tests.support.late import LATE_S
 from tests.support.running import running
@@ -94,10 +93,10 @@ async def test_the_last_slot_may_go_while_a_nudge_is_on_its_way(house: House) ->
         assert (await house.waiting(), house.heard) == (1, [])
 
 
+@pytest.mark.impatient
 async def test_ringing_without_redis_neither_raises_nor_waits(
-    house: House, redis_server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+    house: House, redis_server: EmbeddedRedis
 ) -> None:
-    monkeypatch.setattr(doorbell, "RING_S", RING_S)
     loop = asyncio.get_running_loop()
     async with connect("redis://127.0.0.1:1") as nobody:
         absent = RedisDoorbell(nobody, Keys("nobody"))
