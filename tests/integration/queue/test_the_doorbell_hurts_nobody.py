@@ -9,7 +9,7 @@ import pytest
 
 from app.keyspace import Keys, connect
 from app.main.embedded import EmbeddedRedis
-from app.queue import RedisDoorbell, doorbell
+from app.queue import RedisDoorbell
 from tests.integration.queue.conftest import House
 from tests.support.late import LATE_S
 from tests.support.running import running
