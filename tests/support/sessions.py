@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from tests.support.dev_process import DevProcess
+from tests.support.standstill import seconds_since, watch_for_standstills
 from tests.support.wait_until import wait_until_sync
 
 View = dict[str, Any]
@@ -89,7 +90,8 @@ class Session:
 
 
 def seconds_until(predicate: Callable[[], object], *, description: str) -> float:
-    """Return how long it took until ``predicate`` was true."""
-    begun = time.monotonic()
+    """Return how long it took until ``predicate`` was true, but for the machine's standstills."""
+    watch_for_standstills()
+    begun = time.time()
     wait_until_sync(predicate, description=description, interval_s=0.005)
-    return time.monotonic() - begun
+    return seconds_since(begun)

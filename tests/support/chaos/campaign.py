@@ -10,6 +10,7 @@ import uvloop
 from tests.support.chaos.deployment import a_deployment, running_helpers
 from tests.support.chaos.stores import Stores
 from tests.support.chaos.storm import Course, Round, Storm
+from tests.support.standstill import watch_for_standstills
 
 
 def storm_for(
@@ -29,6 +30,7 @@ def storm_for(
         breaks: what is broken on purpose (``breaks``).
         on_round: told of each.
     """
+    watch_for_standstills()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_rounds(stores, course, seconds, breaks, on_round))
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from tests.support.body_log import lines
 from tests.support.chaos.look import Look
 from tests.support.chaos.text import Frame
+from tests.support.late import LATE_S
+from tests.support.standstill import seconds_since
 
 POLL_S = 0.02
 LONGEST_S = 15.0
-LOST_HINT_S = 2.5
+LOST_HINT_S = 2.5 + LATE_S
 """Until a change whose hint was lost reaches everybody who watches."""
 
 _OF_WORKER = """
@@ -133,7 +135,7 @@ class Meter:
                 del left[row["id"]]
                 if row["moved"] > 1:  # else it had ended, or waits for a person
                     spans = stormy if self.disturbed(sent - 0.5, now, but=(cause,)) else clean
-                    spans.add(now - sent)
+                    spans.add(seconds_since(sent))
             await asyncio.sleep(POLL_S)
         spans = stormy if self.disturbed(sent - 0.5, time.time(), but=(cause,)) else clean
         for _ in left:
@@ -143,7 +145,7 @@ class Meter:
         """Measure how long it takes after a store's return until a step is recorded."""
         while not self.disturbed(returned, time.time(), but=(cause,)):
             if await self._look.rows(_GOES_ON, returned):
-                spans.add(time.time() - returned)
+                spans.add(seconds_since(returned))
                 return
             if time.time() - returned > LONGEST_S:
                 spans.add(LONGEST_S)
@@ -157,5 +159,5 @@ class Meter:
         begun, ended = self.calm
         if begun <= stored <= ended and open_since < stored:
             self.lag.add(now - stored)
-            if now - stored > LOST_HINT_S:
+            if seconds_since(stored) > LOST_HINT_S:
                 self.violated(f"a change took {now - stored:.1f} s to a page")

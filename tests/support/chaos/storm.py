@@ -209,7 +209,7 @@ class Storm:
 
     async def _calm(self, seconds: float) -> None:
         self.weather.gentle = True
-        self.watchdog.calm_since = time.monotonic()
+        self.watchdog.calm_since = time.time()
         await asyncio.sleep(3)
         begun = time.time()
         self.meter.calm = (begun, begun + seconds)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from tests.support.chaos.deployment import Deployment
 from tests.support.chaos.ledger import Ledger
 from tests.support.chaos.look import Look
+from tests.support.late import LATE_S
+from tests.support.standstill import seconds_since
 
 EVERY_S = 0.1
-NOBODY_S = 3.0
+NOBODY_S = 3.0 + LATE_S
 """A run may be without a living worker for so long."""
 
 _UNDER_WAY = """
@@ -27,7 +29,7 @@ class Watchdog:
     look: Look
     ledger: Ledger
     calm_since: float | None = None
-    """By ``time.monotonic``; ``None`` while it storms."""
+    """By ``time.time``; ``None`` while it storms."""
     looks: int = 0
     _alone: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -43,12 +45,12 @@ class Watchdog:
         if rows is None:
             return
         self.looks += 1
-        now = time.monotonic()
+        now = time.time()
         living = {str(part.pid) for part in self.deployment.workers if part.is_up}
         alone = {(row["id"], row["epoch"]): row for row in rows if row["pid"] not in living}
         self._alone = {key: self._alone.get(key, now) for key in alone}
         for key, since in self._alone.items():
-            if now - max(since, calm_since) > NOBODY_S:
+            if seconds_since(max(since, calm_since)) > NOBODY_S:
                 self._alone[key] = float("inf")
                 self.ledger.violated(
                     f"run {key[0]} has been {alone[key]['status']} without a living worker for"
