@@ -11,12 +11,11 @@ from pathlib import Path
 from tests.support.body_log import lines
 from tests.support.chaos.look import Look
 from tests.support.chaos.text import Frame
-from tests.support.late import LATE_S
 from tests.support.standstill import seconds_since
 
 POLL_S = 0.02
 LONGEST_S = 15.0
-LOST_HINT_S = 2.5 + LATE_S
+LOST_HINT_S = 2.5
 """Until a change whose hint was lost reaches everybody who watches."""
 
 _OF_WORKER = """

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from tests.support.chaos.deployment import Deployment
 from tests.support.chaos.ledger import Ledger
 from tests.support.chaos.look import Look
-from tests.support.late import LATE_S
 from tests.support.standstill import seconds_since
 
 EVERY_S = 0.1
-NOBODY_S = 3.0 + LATE_S
+NOBODY_S = 3.0
 """A run may be without a living worker for so long."""
 
 _UNDER_WAY = """
