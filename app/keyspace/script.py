@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import NoScriptError
 
-from app.keyspace.connection import ANSWER_S
+from app.keyspace import connection
 
 Reply = None | int | bytes | list["Reply"]
 """What a script may answer (RESP 2, undecoded)."""
@@ -37,7 +37,7 @@ class Script:
         keys: Sequence[str],
         arguments: Sequence[Argument] = (),
         *,
-        within_s: float = ANSWER_S,
+        within_s: float | None = None,
     ) -> Reply:
         """Run it and return its answer; raises what ``command`` does."""
         words = (len(keys), *keys, *arguments)
@@ -58,14 +58,19 @@ class Script:
         await command(redis, "SCRIPT LOAD", self._source)
 
 
-async def command(redis: Redis, *words: Argument, within_s: float = ANSWER_S) -> Reply:
+async def command(redis: Redis, *words: Argument, within_s: float | None = None) -> Reply:
     """Run one command and return its answer; redis-py's own methods are untyped or ill typed.
+
+    Args:
+        redis: who is asked.
+        words: the command.
+        within_s: how long the answer may take; where nothing is said, ``connection.ANSWER_S``.
 
     Raises:
         redis.exceptions.RedisError, OSError: it was not answered, or not in time.
     """
     execute = cast("Callable[..., Awaitable[Reply]]", redis.execute_command)
-    async with asyncio.timeout(within_s):
+    async with asyncio.timeout(connection.ANSWER_S if within_s is None else within_s):
         return await execute(*words)
 
 

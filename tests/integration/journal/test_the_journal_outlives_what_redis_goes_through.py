@@ -84,6 +84,7 @@ async def test_closing_waits_a_quarter_of_a_second_at_most(
     assert took < 0.25 + LATE_S
 
 
+@pytest.mark.impatient
 async def test_a_silent_server_is_an_unavailable_one_within_seconds(
     journal: RedisJournal, redis_server: EmbeddedRedis, fence: Fence
 ) -> None:
